@@ -1,0 +1,1 @@
+"""Observation × observation → findings. Pure: no clocks, no files, no state."""
