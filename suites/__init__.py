@@ -1,0 +1,1 @@
+"""Ordinary test suites for programs under torch.compile."""
