@@ -1,0 +1,211 @@
+"""From a run's results to its report. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from testmatrix.compare.finding import Finding, IntRow, IntState
+from testmatrix.observation import Observation
+from testmatrix.report.model import (
+    CauseEntry,
+    CellResult,
+    FindingEntry,
+    IntEntry,
+    IntResult,
+    IntSummary,
+    Json,
+    NoteEntry,
+    Report,
+    Run,
+    Summary,
+    TestResult,
+)
+from testmatrix.report.rerun import rerun_command
+from testmatrix.triage.causes import Cause, digest, fingerprint, group_causes
+from testmatrix.triage.verdicts import verdict_of
+
+_INT_LIMIT = 2**63  # beyond it, many JSON readers fail or round
+
+
+def cell_result(observation: Observation) -> CellResult:
+    """One test in one cell, in the numbers that a report keeps."""
+    pinned = {*observation.pinned, *(axis for call in observation.regions for axis in call.pinned)}
+    return CellResult(
+        outcome=observation.outcome,
+        duration=round(observation.duration, 6),
+        same_as=observation.same_as,
+        compiles=len(observation.compiles),
+        breaks=sum(len(each.breaks) for each in observation.compiles),
+        regions=len(observation.regions),
+        pinned=tuple(sorted(pinned)),
+    )
+
+
+def notes_of(observations: Iterable[Observation]) -> tuple[NoteEntry, ...]:
+    """The notes on one test, each said once with the cells that it holds for."""
+    cells: dict[tuple[str, str, str], list[str]] = {}
+    for observation in observations:
+        if observation.same_as:
+            continue  # its notes are those of the run that stands for it
+        for note in observation.notes:
+            where = cells.setdefault((note.kind, note.text, observation.test), [])
+            if observation.cell not in where:
+                where.append(observation.cell)
+    return tuple(
+        NoteEntry(kind=kind, text=_line(text), test=test, cells=tuple(where)) for (kind, text, test), where in cells.items()
+    )
+
+
+def build_report(
+    run: Run,
+    tests: Sequence[TestResult],
+    *,
+    ints: Sequence[IntRow] = (),
+    findings: Sequence[Finding] = (),
+    notes: Sequence[NoteEntry] = (),
+    rerun: Callable[[Finding], str] = rerun_command,
+    wall: float = 0.0,
+    exit_status: int = 0,
+) -> Report:
+    """Everything that a run says, in an order that depends on nothing but the arguments."""
+    causes = group_causes(findings)
+    # In the order of causes, so that a reader who goes through the findings meets the gravest first.
+    ordered = [finding for cause in causes for finding in cause.findings]
+    ids = _finding_ids(ordered)
+    entries = [_finding_entry(finding, id_, rerun(finding)) for finding, id_ in zip(ordered, ids, strict=True)]
+    ids_by_cause: dict[str, list[str]] = {}
+    for entry in entries:
+        ids_by_cause.setdefault(entry.cause, []).append(entry.id)
+    int_entries = tuple(_int_entry(row) for row in ints)
+    return Report(
+        run=run,
+        tests=tuple(tests),
+        ints=int_entries,
+        findings=tuple(entries),
+        causes=tuple(_cause_entry(cause, ids_by_cause[cause.cause]) for cause in causes),
+        summary=Summary(
+            tests=len(tests),
+            cells_run=_count_cells(run, tests, collapsed=False),
+            cells_collapsed=_count_cells(run, tests, collapsed=True),
+            findings=dict(sorted(Counter(finding.kind for finding in findings).items())),
+            ints=count_ints(run, tests, int_entries),
+            wall=round(wall, 3),
+            exit=exit_status,
+        ),
+        notes=tuple(notes),
+    )
+
+
+def int_cell(run: Run) -> str:
+    """The cell whose share of symbolic ints is the unspecialisation rate; empty where the run has none.
+
+    In a grid of more axes than ``shapes`` and ``ints``, it is the first cell that has ``dynamic`` and ``unspecialize`` there.
+    """
+    axes = tuple(run.grid)
+    for values in itertools.product(*run.grid.values()):
+        chosen = dict(zip(axes, values, strict=True))
+        name = "-".join(values)
+        if chosen.get("shapes") == "dynamic" and chosen.get("ints") == "unspecialize" and name in run.cells:
+            return name
+    return ""
+
+
+def count_ints(run: Run, tests: Sequence[TestResult], ints: Sequence[IntEntry]) -> IntSummary:
+    """How many ints reached a region in the cell that should carry them as symbols, and how many did come as symbols."""
+    cell = int_cell(run)
+    if not cell:
+        return IntSummary()
+    stands_for = {test.test: test.cells[cell].same_as for test in tests if cell in test.cells}
+    states = [_int_in(row, cell, stands_for.get(row.test, "")) for row in ints]
+    reached = [state for state in states if state is not None]
+    return IntSummary(reached=len(reached), symbolic=sum(state.state == "symbolic" for state in reached))
+
+
+def _int_in(row: IntEntry, cell: str, same_as: str) -> IntResult | None:
+    return row.cells.get(cell) or row.cells.get(same_as)
+
+
+def _count_cells(run: Run, tests: Sequence[TestResult], *, collapsed: bool) -> int:
+    return sum(bool(result.same_as) == collapsed for test in tests for cell, result in test.cells.items() if cell != run.oracle)
+
+
+def _finding_ids(findings: Sequence[Finding]) -> list[str]:
+    """A deterministic id for each; those that differ in nothing that is hashed are numbered."""
+    seen: Counter[str] = Counter()
+    ids = []
+    for finding in findings:
+        base = digest(finding.test, finding.kind, *finding.cells, finding.signature)
+        seen[base] += 1
+        ids.append(base if seen[base] == 1 else f"{base}-{seen[base]}")
+    return ids
+
+
+def _finding_entry(finding: Finding, id_: str, rerun: str) -> FindingEntry:
+    where = {key: value for key, value in (("region", finding.region), ("frame", finding.frame)) if value}
+    return FindingEntry(
+        id=id_,
+        test=finding.test,
+        kind=finding.kind,
+        severity=finding.severity,
+        cells=finding.cells,
+        reference=finding.reference,
+        summary=_line(finding.summary),
+        evidence={**where, **_object(finding.evidence)},
+        cause=fingerprint(finding),
+        verdict=verdict_of(finding),
+        rerun=rerun,
+    )
+
+
+def _cause_entry(cause: Cause, ids: Sequence[str]) -> CauseEntry:
+    return CauseEntry(
+        cause=cause.cause,
+        kind=cause.kind,
+        summary=_line(cause.summary),
+        findings=tuple(ids),
+        tests=len(cause.tests),
+        verdict=cause.verdict,
+    )
+
+
+def _int_entry(row: IntRow) -> IntEntry:
+    cells = {cell: _int_result(state) for cell, state in row.cells.items()}
+    return IntEntry(test=row.test, region=row.region, source=_text(row.source), cells=cells)
+
+
+def _int_result(state: IntState) -> IntResult:
+    return IntResult(state=state.state, value=_text(state.value), reason=_line(state.reason), line=state.line)
+
+
+def _object(evidence: Mapping[str, object]) -> dict[str, Json]:
+    return {_text(str(key)): _json(value) for key, value in evidence.items()}
+
+
+def _json(value: object) -> Json:
+    """JSON that every reader understands: no number that isn't finite, nothing but text for what JSON has no form for."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int):
+        return value if -_INT_LIMIT <= value < _INT_LIMIT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return _object(value)
+    if isinstance(value, (list, tuple)):
+        return [_json(each) for each in value]
+    return _text(repr(value))
+
+
+def _text(text: str) -> str:
+    """Text that UTF-8 can hold: a lone surrogate, which a test may well have made, becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _line(text: str) -> str:
+    """The same in one line, whatever a message had in it."""
+    return _text(" ".join(text.split()))

@@ -1,0 +1,177 @@
+"""The JSON report, version 1.
+
+History of the format:
+
+1. The first. Since then, without a new version: nothing.
+
+A key may be added without a new version: readers ignore keys that they don't know, and a key that is not in all reports has a
+default here. A key that changes its meaning, or goes, makes a new version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from testmatrix.compare.finding import Severity, State
+from testmatrix.errors import UsageError
+from testmatrix.observation import ORACLE, Outcome
+from testmatrix.triage.verdicts import Verdict
+
+FORMAT: Literal["testmatrix-report"] = "testmatrix-report"
+VERSION = 1
+
+#: JSON that may be anything; numbers that are not finite are strings (``"nan"``, ``"inf"``, ``"-inf"``).
+Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """Where and when it ran, and over which grid."""
+
+    id: str
+    started: str  #: ISO 8601 in UTC: ``2025-01-31T12:00:00+00:00``
+    torch: str
+    python: str
+    platform: str
+    grid: Mapping[str, tuple[str, ...]]  #: axes in order, with their values in order
+    cells: tuple[str, ...]  #: the grid's cells that this run had, in grid order, without the oracle
+    oracle: str = ORACLE
+
+
+class CellResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One test in one cell, in numbers."""
+
+    outcome: Outcome
+    duration: float = 0.0  #: seconds
+    same_as: str = ""  #: the cell whose run stands for this one, where this one was collapsed
+    compiles: int = 0
+    breaks: int = 0
+    regions: int = 0  #: calls of regions
+    pinned: tuple[str, ...] = ()  #: axes that the test fixed itself
+
+
+class TestResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One test over all cells that it had, the oracle included."""
+
+    __test__ = False  # the name starts with "Test": pytest must not take it for a test class
+
+    test: str  #: pytest's node id
+    cells: Mapping[str, CellResult]
+
+
+class IntResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one int in one cell."""
+
+    state: State
+    value: str = ""
+    reason: str = ""
+    line: str = ""
+
+
+class IntEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One int that reached a compiled region."""
+
+    test: str
+    region: str
+    source: str
+    cells: Mapping[str, IntResult]
+
+
+class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding, with what is needed to see it again."""
+
+    id: str
+    test: str
+    kind: str
+    severity: Severity
+    cells: tuple[str, ...]
+    reference: str
+    summary: str
+    evidence: Mapping[str, Any] = {}  #: of :data:`Json`; msgspec has no recursive types
+    cause: str = ""
+    verdict: Verdict = "new"
+    rerun: str = ""
+
+
+class CauseEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings that share a fingerprint."""
+
+    cause: str
+    kind: str
+    summary: str
+    findings: tuple[str, ...]  #: ids
+    tests: int
+    verdict: Verdict = "new"
+
+
+class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to know about a test that is no difference, such as a fault of the recorder."""
+
+    kind: str
+    text: str
+    test: str = ""
+    cells: tuple[str, ...] = ()
+
+
+class IntSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """Ints in the cell that should carry them as symbols; both 0 where that cell is not in the run."""
+
+    reached: int = 0
+    symbolic: int = 0
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The run in numbers."""
+
+    tests: int
+    cells_run: int  #: tests × cells that were run, the oracle not counted
+    cells_collapsed: int  #: tests × cells that another cell's run stands for
+    findings: Mapping[str, int] = {}  #: kind to number
+    ints: IntSummary = IntSummary()
+    wall: float = 0.0  #: seconds
+    exit: int = 0
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a run says."""
+
+    format: Literal["testmatrix-report"] = FORMAT
+    version: int = VERSION
+    run: Run
+    tests: tuple[TestResult, ...] = ()
+    ints: tuple[IntEntry, ...] = ()
+    findings: tuple[FindingEntry, ...] = ()
+    causes: tuple[CauseEntry, ...] = ()
+    summary: Summary
+    notes: tuple[NoteEntry, ...] = ()
+
+
+class _Head(msgspec.Struct):
+    """What tells whether the rest can be read."""
+
+    format: str = ""
+    version: int = 0
+
+
+def encode(report: Report) -> bytes:
+    """The report as JSON text, indented, with a newline at its end."""
+    return msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n"
+
+
+def decode(data: bytes, where: str = "the report") -> Report:
+    """Read a report back; ``where`` names its origin in the error of one line that anything unreadable gets."""
+    again = "write one with --testmatrix-json=FILE"
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{where} is no JSON report of testmatrix ({error}): {again}") from error
+    if head.format != FORMAT:
+        raise UsageError(f"{where} is no JSON report of testmatrix (format {head.format!r}): {again}")
+    if head.version != VERSION:
+        raise UsageError(f"{where} has version {head.version}, but {VERSION} is read here: use the testmatrix that wrote it")
+    try:
+        return msgspec.json.decode(data, type=Report)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where} is a damaged report ({error}): {again}") from error

@@ -1,0 +1,1 @@
+"""From findings to what a person decides about: causes and their verdicts."""
