@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from testmatrix.options import SEVERITIES
 from testmatrix.report.build import int_cell
 from testmatrix.report.model import CauseEntry, FindingEntry, Report
 from testmatrix.report.notes import note_lines
-from testmatrix.triage.causes import SEVERITIES
 
 _INDENT = "    "
 _CODES = {"error": "31;1", "warning": "33", "unstable": "35", "info": "36", "dim": "2"}

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from testmatrix.compare.finding import Finding, Severity
+from testmatrix.options import SEVERITIES
 from testmatrix.triage.verdicts import Verdict, joint_verdict, verdict_of
-
-#: Most serious first.
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 _FRAME_FUNCTION = re.compile(r" in (?P<function>.+)$")
 _DIGEST_LENGTH = 10  # 40 bits: thousands of causes in a project's history stay apart, and it can still be typed
