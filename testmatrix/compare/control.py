@@ -1,0 +1,67 @@
+"""The control: what does not repeat when a cell and its reference are run once more is no difference between cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from testmatrix.compare.finding import Finding
+from testmatrix.compare.outcomes import end_of
+from testmatrix.compare.regions import compare_regions
+from testmatrix.compare.whole import compare_test
+from testmatrix.grid import Grid
+from testmatrix.observation import Observation
+
+#: (kind, region, path or nothing): where a finding is.
+Place = tuple[str, str, object]
+
+
+def mark_unstable(
+    findings: Sequence[Finding], first: Mapping[str, Observation], again: Mapping[str, Observation], grid: Grid
+) -> tuple[Finding, ...]:
+    """The findings with those marked unstable that the rerun does not show, or that a cell shows against itself.
+
+    ``again`` holds the cells that were run once more. A finding none of whose cells was run again stays as it is; one that
+    repeats in some of its cells keeps these only.
+    """
+    repeated = _cells_by_place(compare_test({**first, **again}, grid))
+    wavering = {cell: _wavering(first[cell], again[cell]) for cell in again if cell in first}
+    return tuple(_checked(finding, again, repeated, wavering) for finding in findings)
+
+
+def _place(finding: Finding) -> Place:
+    return finding.kind, finding.region, finding.evidence.get("path")
+
+
+def _cells_by_place(findings: Sequence[Finding]) -> dict[Place, set[str]]:
+    cells: dict[Place, set[str]] = {}
+    for finding in findings:
+        cells.setdefault(_place(finding), set()).update(finding.cells)
+    return cells
+
+
+def _wavering(first: Observation, again: Observation) -> set[Place]:
+    """Places in which a cell differs from its own rerun."""
+    places: set[Place] = {
+        (difference.kind, difference.region, difference.path)
+        for difference in compare_regions(again, first, lambda key: False, lambda key: True)
+    }
+    if end_of(first) != end_of(again):
+        places.add(("outcome", "", None))
+    return places
+
+
+def _checked(
+    finding: Finding, again: Mapping[str, Observation], repeated: Mapping[Place, set[str]], wavering: Mapping[str, set[Place]]
+) -> Finding:
+    rerun = [cell for cell in finding.cells if cell in again]
+    if not rerun:
+        return finding
+    place = _place(finding)
+    if place in wavering.get(finding.reference, ()):
+        return replace(finding, unstable=True)
+    stable = {cell for cell in rerun if cell in repeated.get(place, ()) and place not in wavering[cell]}
+    kept = tuple(cell for cell in finding.cells if cell in stable or cell not in again)
+    if not stable:
+        return replace(finding, unstable=True)
+    return finding if kept == finding.cells else replace(finding, cells=kept)

@@ -1,0 +1,80 @@
+"""All that is to be said of one test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from testmatrix.compare.compiles import compare_compiles
+from testmatrix.compare.counts import compare_counts
+from testmatrix.compare.difference import SEVERITIES, Difference, fold
+from testmatrix.compare.finding import Finding
+from testmatrix.compare.ints import int_rows, specialised_ints
+from testmatrix.compare.lineup import CallKey, keyed_calls
+from testmatrix.compare.outcomes import BAD, compare_outcomes
+from testmatrix.compare.regions import compare_regions
+from testmatrix.grid import Grid
+from testmatrix.observation import ORACLE, Observation
+
+
+def compare_test(
+    observations: Mapping[str, Observation], grid: Grid, source_text: Callable[[str], str] = lambda line: ""
+) -> tuple[Finding, ...]:
+    """The findings of one test, from its observations by cell and, where there is one, the oracle's.
+
+    Cells recorded as ``same_as`` another were not run and say nothing. ``source_text`` gives the source at ``file.py:12``, for
+    naming what forced an int to a constant. The order of the result depends on nothing but its content.
+    """
+    cells = run_cells(observations, grid)
+    if not cells:
+        return ()
+    test = observations[cells[0]].test
+    differences = [
+        *_compare_calls(observations, cells),
+        *compare_counts(observations, grid, cells),
+        *compare_compiles(observations, grid, cells),
+    ]
+    findings = [
+        *compare_outcomes(observations, cells),
+        *fold(test, differences, cells),
+        *specialised_ints(int_rows(observations, grid, source_text), observations, grid),
+    ]
+    return tuple(sorted(findings, key=_order))
+
+
+def run_cells(observations: Mapping[str, Observation], grid: Grid) -> list[str]:
+    """Cells that were run themselves, in grid order."""
+    return [cell.name for cell in grid.cells if cell.name in observations and not observations[cell.name].same_as]
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    return (
+        SEVERITIES.index(finding.severity),
+        finding.kind,
+        finding.region,
+        finding.cells,
+        finding.reference,
+        finding.summary,
+        finding.signature,
+    )
+
+
+def _compare_calls(observations: Mapping[str, Observation], cells: Sequence[str]) -> list[Difference]:
+    """Every cell's region calls against the oracle's, and what the oracle lacks against the first cell's."""
+    made = {cell: keyed_calls(observations[cell]) for cell in cells}
+    oracle = observations.get(ORACLE)
+
+    def raises_everywhere(key: CallKey) -> bool:
+        passing = all(observations[cell].outcome not in BAD for cell in cells)
+        return passing and all(key in made[cell] and made[cell][key].exception is not None for cell in cells)
+
+    found: list[Difference] = []
+    known = keyed_calls(oracle) if oracle is not None else {}
+    for cell in cells:
+        if oracle is not None:
+            found.extend(compare_regions(observations[cell], oracle, raises_everywhere, lambda key: True))
+        if cell != cells[0]:
+            missing = compare_regions(
+                observations[cell], observations[cells[0]], raises_everywhere, lambda key: key not in known, rest=oracle is None
+            )
+            found.extend(missing)
+    return found
