@@ -271,6 +271,9 @@ def _words(text: str, presets: Mapping[str, str]) -> list[str]:
     words: list[str] = []
     for word in text.split():
         if "=" in word:
+            # Before anything is said about the word after it, which a blank after a comma has cut off.
+            if "" in word.partition("=")[2].split(","):
+                raise UsageError(f"empty value in {word!r}: write axis=value,value without blanks")
             words.append(word)
         elif word in presets:
             words.extend(presets[word].split())
@@ -288,8 +291,6 @@ def _restricted(word: str, axes: tuple[Axis, ...]) -> Axis:
     if axis is None:
         raise UsageError(f"unknown axis {name!r} in {word!r}: {nearest(name, (axis.name for axis in axes))}")
     names = listed.split(",")
-    if "" in names:
-        raise UsageError(f"empty value in {word!r}: write axis=value,value without blanks")
     for value in names:
         axis.value(value)
         if names.count(value) > 1:

@@ -1,0 +1,1 @@
+"""The ``testmatrix`` command, one file a subcommand."""
