@@ -38,7 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_help_and_version():
     assert invoke("--version").output.strip().endswith(__version__)
     shown = invoke("--help").output
-    assert all(name in shown for name in ("config", "doctor", "run"))
+    assert all(name in shown for name in ("config", "doctor", "report", "run"))
 
 
 def test_an_unknown_command_is_a_usage_error():
