@@ -8,7 +8,6 @@ from testmatrix import __version__
 from testmatrix.cli.config import config
 from testmatrix.cli.doctor import doctor
 from testmatrix.cli.report import report
-from testmatrix.cli.report import report
 from testmatrix.cli.run import run
 from testmatrix.errors import EnvironmentUnusable, TestmatrixError
 
