@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from testmatrix.compare.finding import Finding, IntRow, IntState
+from testmatrix.compare.ints import rate
 from testmatrix.observation import Observation
 from testmatrix.report.model import (
     CauseEntry,
@@ -79,11 +80,10 @@ def build_report(
     ids_by_cause: dict[str, list[str]] = {}
     for entry in entries:
         ids_by_cause.setdefault(entry.cause, []).append(entry.id)
-    int_entries = tuple(_int_entry(row) for row in ints)
     return Report(
         run=run,
         tests=tuple(tests),
-        ints=int_entries,
+        ints=tuple(_int_entry(row) for row in ints),
         findings=tuple(entries),
         causes=tuple(_cause_entry(cause, ids_by_cause[cause.cause]) for cause in causes),
         summary=Summary(
@@ -91,7 +91,7 @@ def build_report(
             cells_run=_count_cells(run, tests, collapsed=False),
             cells_collapsed=_count_cells(run, tests, collapsed=True),
             findings=dict(sorted(Counter(finding.kind for finding in findings).items())),
-            ints=count_ints(run, tests, int_entries),
+            ints=count_ints(run, ints),
             wall=round(wall, 3),
             exit=exit_status,
         ),
@@ -113,19 +113,10 @@ def int_cell(run: Run) -> str:
     return ""
 
 
-def count_ints(run: Run, tests: Sequence[TestResult], ints: Sequence[IntEntry]) -> IntSummary:
-    """How many ints reached a region in the cell that should carry them as symbols, and how many did come as symbols."""
-    cell = int_cell(run)
-    if not cell:
-        return IntSummary()
-    stands_for = {test.test: test.cells[cell].same_as for test in tests if cell in test.cells}
-    states = [_int_in(row, cell, stands_for.get(row.test, "")) for row in ints]
-    reached = [state for state in states if state is not None]
-    return IntSummary(reached=len(reached), symbolic=sum(state.state == "symbolic" for state in reached))
-
-
-def _int_in(row: IntEntry, cell: str, same_as: str) -> IntResult | None:
-    return row.cells.get(cell) or row.cells.get(same_as)
+def count_ints(run: Run, ints: Sequence[IntRow]) -> IntSummary:
+    """How many ints were used in the cell that should carry them as symbols, and how many did come as symbols."""
+    reached, symbolic = rate(ints, int_cell(run))
+    return IntSummary(reached=reached, symbolic=symbolic)
 
 
 def _count_cells(run: Run, tests: Sequence[TestResult], *, collapsed: bool) -> int:

@@ -118,7 +118,7 @@ class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
 class IntSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Ints in the cell that should carry them as symbols; both 0 where that cell is not in the run."""
 
-    reached: int = 0
+    reached: int = 0  #: those that a compiled region used
     symbolic: int = 0
 
 

@@ -5,7 +5,7 @@ import pytest
 from report_results import CELLS, GRID, LAST, finding, int_row, result, run
 
 from testmatrix.observation import Compile, GraphBreak, Note, Observation, RegionCall
-from testmatrix.report.build import build_report, cell_result, count_ints, int_cell, notes_of
+from testmatrix.report.build import build_report, cell_result, int_cell, notes_of
 from testmatrix.report.model import CellResult, IntSummary, NoteEntry, TestResult, decode, encode
 from testmatrix.report.rerun import rerun_command
 
@@ -128,14 +128,11 @@ def test_the_cell_that_ints_are_counted_in(grid, cells, expected):
 def test_ints_are_counted_in_the_cell_that_should_carry_them():
     rows = [int_row(), int_row("constant"), int_row("unused"), int_row(cells=CELLS[:3])]
 
-    assert build_report(run(), [result()], ints=rows).summary.ints == IntSummary(reached=3, symbolic=1)
+    assert build_report(run(), [result()], ints=rows).summary.ints == IntSummary(reached=2, symbolic=1)
 
 
-def test_a_collapsed_cell_has_the_ints_of_the_one_that_stands_for_it():
-    tests = [result(same_as=CELLS[2])]
-    rows = build_report(run(), tests, ints=[int_row(cells=(CELLS[2],))]).ints
-
-    assert count_ints(run(), tests, rows) == IntSummary(reached=1, symbolic=1)
+def test_ints_of_a_run_without_that_cell_are_not_counted():
+    assert build_report(run(cells=CELLS[:3]), [result()], ints=[int_row()]).summary.ints == IntSummary()
 
 
 @pytest.mark.parametrize(
