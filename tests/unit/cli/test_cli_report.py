@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -116,3 +118,9 @@ def test_nothing_is_written_for_a_report_that_cannot_be_read(tmp_path):
 
     assert isinstance(result.exception, UsageError)
     assert not (tmp_path / "out.md").exists()
+
+
+def test_reports_are_read_without_torch():
+    program = "import sys, testmatrix.cli.report; sys.exit('torch' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
