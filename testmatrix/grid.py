@@ -194,7 +194,8 @@ AXES: tuple[Axis, ...] = (
             ),
             AxisValue("dynamic", _dynamo(assume_static_by_default=False), summary="a symbol from the first call"),
         ),
-        governs=frozenset({"sizes", "strides", "ints"}),
+        # A float argument is a constant under static shapes, too, and a symbol under dynamic ones.
+        governs=frozenset({"sizes", "strides", "ints", "floats"}),
         builtin=True,
         summary="are tensor sizes constants or symbols",
     ),

@@ -1,0 +1,1 @@
+"""pytest's side: hooks that delegate, and what runs an item in a cell."""

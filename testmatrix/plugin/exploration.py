@@ -1,0 +1,122 @@
+"""One test through the grid: which cells to run, in which order, and what they show together.
+
+Knows nothing of pytest: it is given a function that runs the test once and returns what was observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from testmatrix.compare.control import mark_unstable
+from testmatrix.compare.finding import Finding, IntRow
+from testmatrix.compare.ints import int_rows
+from testmatrix.compare.whole import compare_test
+from testmatrix.grid import Cell, Grid
+from testmatrix.observation import ORACLE, Observation
+
+#: Kinds in which a run in float64 can tell which side is nearer to the exact result.
+_ARBITRATED = frozenset({"output.value", "output.grad", "mutation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run of the test."""
+
+    cell: Cell | None  #: None: the oracle
+    float64: bool = False  #: with the arbiter's results beside the oracle's
+
+    @property
+    def name(self) -> str:
+        return ORACLE if self.cell is None else self.cell.name
+
+
+RunOnce = Callable[[Request], Observation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explored:
+    """A test's observations and what comparing them showed."""
+
+    observations: dict[str, Observation]
+    findings: tuple[Finding, ...] = ()
+    ints: tuple[IntRow, ...] = ()
+    runs: int = 0  #: how often the test was run, control and arbitration included
+
+
+@dataclass
+class Explorer:
+    """How tests of one run are explored."""
+
+    grid: Grid
+    cells: tuple[Cell, ...]
+    oracle: bool = True
+    control: bool = True
+    _settings_alone: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = [value for axis in self.grid.axes for value in axis.values]
+        self._settings_alone = not any(value.environment or value.context for value in values)
+
+    def explore(self, test: str, run: RunOnce) -> Explored:
+        """Run the test where it can differ, and compare."""
+        count = _Counting(run)
+        first = count(Request(self.cells[0]))
+        if self._settings_alone and _independent_of_settings(first):
+            same = {cell.name: _same(test, cell, first) for cell in self.cells[1:]}
+            return Explored(observations={self.cells[0].name: first, **same}, runs=count.runs)
+        observations = {self.cells[0].name: first}
+        for cell in self.cells[1:]:
+            observations[cell.name] = count(Request(cell))
+        if self.oracle and any(observation.reached_compiler for observation in observations.values()):
+            observations[ORACLE] = count(Request(None))
+        findings = compare_test(observations, self.grid)
+        if ORACLE in observations and any(finding.kind in _ARBITRATED and finding.severity == "error" for finding in findings):
+            observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
+            findings = compare_test(observations, self.grid)
+        if self.control:
+            findings = self._controlled(findings, observations, count)
+        return Explored(
+            observations=observations, findings=findings, ints=int_rows(observations, self.grid), runs=count.runs
+        )
+
+    def _controlled(
+        self, findings: tuple[Finding, ...], observations: dict[str, Observation], run: RunOnce
+    ) -> tuple[Finding, ...]:
+        """The findings, with those that do not repeat marked. Only cells that one is about are run again."""
+        doubted = [finding for finding in findings if finding.severity != "info"]
+        names = {name for finding in doubted for name in (*finding.cells, finding.reference)} & set(observations)
+        if not names:
+            return findings
+        again = {cell.name: run(Request(cell)) for cell in self.cells if cell.name in names}
+        if ORACLE in observations:
+            again[ORACLE] = _arbitrated(run(Request(None)), observations[ORACLE]) if ORACLE in names else observations[ORACLE]
+        return mark_unstable(findings, observations, again, self.grid)
+
+
+class _Counting:
+    def __init__(self, run: RunOnce) -> None:
+        self._run, self.runs = run, 0
+
+    def __call__(self, request: Request) -> Observation:
+        self.runs += 1
+        return self._run(request)
+
+
+def _independent_of_settings(observation: Observation) -> bool:
+    """Whether nothing that an axis sets was consulted: the test never reached the compiler, nor read a setting itself."""
+    return not observation.reached_compiler and not observation.settings_read
+
+
+def _same(test: str, cell: Cell, first: Observation) -> Observation:
+    return Observation(
+        test=test, cell=cell.name, outcome=first.outcome, phases=first.phases, notes=first.notes, same_as=first.cell
+    )
+
+
+def _arbitrated(oracle: Observation, arbitration: Observation) -> Observation:
+    """The oracle's observation with the float64 results of another run of it, where its region calls are the same."""
+    if [call.region for call in oracle.regions] != [call.region for call in arbitration.regions]:
+        return oracle
+    calls = tuple(replace(call, float64=other.float64) for call, other in zip(oracle.regions, arbitration.regions, strict=True))
+    return replace(oracle, regions=calls)

@@ -1,0 +1,98 @@
+"""The hooks of a matrix run. Registered only where there is one."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from testmatrix.plugin.session import MatrixSession
+from testmatrix.report.model import Report
+from testmatrix.report.terminal import summary_lines
+
+_WORKER_KEY = "testmatrix"
+
+
+class MatrixPlugin:
+    """Delegates to the session; holds what must cross from one hook to another."""
+
+    def __init__(self, session: MatrixSession) -> None:
+        self._matrix = session
+        self._report: Report | None = None
+        self._failure = ""
+        self._last_line = ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        if item.config.getoption("setupplan", False) or item.config.getoption("setuponly", False):
+            return None
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        self._matrix.run_item(item, nextitem)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
+        with self._matrix.fixture_setup(fixturedef, request):
+            return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        self._matrix.on_call()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        result = yield
+        if call.excinfo is not None:
+            self._matrix.on_exception(call.when, call.excinfo)
+        return result
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[_WORKER_KEY] = pickle.dumps(self._matrix.results)
+            return
+        if session.config.getoption("collectonly", False):
+            return
+        if session.exitstatus == pytest.ExitCode.OK and self._matrix.failing():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._finish(session)
+
+    def _finish(self, session: pytest.Session) -> None:
+        self._report = self._matrix.report(int(session.exitstatus))
+        try:
+            self._matrix.write(self._report)
+        except OSError as error:
+            self._failure = f"testmatrix: the report could not be written: {error}"
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+            if session.config.pluginmanager.get_plugin("terminalreporter") is None:
+                print(self._failure, file=sys.stderr)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of pytest-xdist has ended: take what its tests showed."""
+        handed_over = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
+        if handed_over is not None:
+            self._matrix.results.extend(pickle.loads(handed_over))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._report is None:
+            return
+        terminalreporter.section("testmatrix")
+        width = terminalreporter._tw.fullwidth
+        *lines, self._last_line = summary_lines(self._report, width=width, color=terminalreporter._tw.hasmarkup)
+        for line in lines:
+            terminalreporter.write_line(line)
+        if self._failure:
+            terminalreporter.write_line(self._failure, red=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """The int line comes last, after pytest's own last line."""
+        reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and self._last_line:
+            reporter.write_line(self._last_line)

@@ -1,0 +1,163 @@
+"""Running a pytest item once in a cell, and turning what pytest saw into an observation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from testmatrix.grid import Grid
+from testmatrix.observation import ExceptionRecord, Note, Observation
+from testmatrix.plugin import count_assertions, holding, outcomes
+from testmatrix.plugin.count_assertions import CountAssertion
+from testmatrix.plugin.exploration import Request
+from testmatrix.plugin.fixtures import CellFixtures
+from testmatrix.plugin.pristine import Namespaces, Parameters
+from testmatrix.torch_adapter import cell as cells
+from testmatrix.torch_adapter import exceptions
+from testmatrix.torch_adapter.recording import Recording
+
+#: How many functions with failing count assertions a test may have one after the other.
+_MOST_COUNT_RERUNS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of an item: what was observed, and the reports that pytest would have logged."""
+
+    observation: Observation
+    reports: tuple[pytest.TestReport, ...]
+    failed_subtests: int
+
+
+@dataclass
+class _Raised:
+    """Exceptions of the run that is going on, as pytest reported them."""
+
+    records: dict[str, list[ExceptionRecord]] = field(default_factory=dict)
+    count_assertion: CountAssertion | None = None
+
+
+class ItemRunner:
+    """Runs one item as often as asked, each time from the same state."""
+
+    def __init__(self, item: pytest.Item, grid: Grid, fixtures: CellFixtures, max_kept: int) -> None:
+        self._item: Any = item
+        self._grid, self._fixtures, self._max_kept = grid, fixtures, max_kept
+        settings = (setting for axis in grid.axes for value in axis.values for setting in value.settings)
+        self._watch = tuple(sorted({(setting.module, setting.name) for setting in settings}))
+        self._parameters = Parameters(item)
+        self._namespaces = Namespaces(item)
+        dtest = getattr(item, "dtest", None)
+        self._doctest_globals: dict[str, Any] | None = None if dtest is None else dict(dtest.globs)
+        self._user_properties = list(item.user_properties)
+        self._raised = _Raised()
+        self.runs: dict[str, Run] = {}  #: the first run of each cell, by its name
+
+    def run(self, request: Request) -> Observation:
+        """Run the item in a cell; where it fails on how much was compiled, run it again past that."""
+        run = self._once(request, None)
+        before = run.observation.outcome
+        passed: list[str] = []
+        for _ in range(_MOST_COUNT_RERUNS):
+            assertion = self._raised.count_assertion
+            if assertion is None or run.observation.outcome != "failed":
+                break
+            run = self._once(request, assertion, passed)
+        if passed:
+            counted = replace(run.observation, count_assertions=tuple(dict.fromkeys(passed)), counted_outcome=before)
+            run = replace(run, observation=counted)
+        self.runs.setdefault(request.name, run)
+        return run.observation
+
+    def finish(self) -> None:
+        """Give back what was exchanged for the runs."""
+        self._parameters.restore()
+
+    def on_exception(self, when: str, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """An exception that ended a phase or a subtest of the run that is going on."""
+        error = excinfo.value
+        self._raised.records.setdefault(when, []).append(exceptions.record(error))
+        if isinstance(error, AssertionError) and self._raised.count_assertion is None:
+            self._raised.count_assertion = count_assertions.find(error.__traceback__)
+
+    def on_call(self) -> None:
+        """Right before the first run's test body: what the namespaces hold now is what later runs start from."""
+        self._namespaces.save()
+
+    def _once(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None = None) -> Run:
+        self._renew()
+        started = time.perf_counter()
+        guard = nullcontext([]) if assertion is None else count_assertions.passed_over(assertion, self._item.config)
+        with cells.running(self._setup(request), self._watch, self._max_kept) as recording:
+            with guard as failed, self._reports() as reports:
+                runtestprotocol(self._item, log=True, nextitem=self._item.parent)
+            raised = self._fixtures.finish()
+            for error in raised:
+                recording.notes.append(Note(kind="teardown", text=f"tearing down a wider fixture: {exceptions.record(error)}"))
+        if passed is not None:
+            passed.extend(failed)
+        subtests = holding.failed_subtests(self._item.config, self._item.nodeid)
+        observation = self._observation(request, recording, reports, subtests, time.perf_counter() - started)
+        return Run(observation, tuple(reports), subtests)
+
+    @contextmanager
+    def _reports(self) -> Iterator[list[pytest.TestReport]]:
+        with holding.held_reports(self._item.config) as reports:
+            yield reports
+
+    def _renew(self) -> None:
+        """Undo what an earlier run left on the item itself."""
+        item = self._item
+        self._raised = _Raised()
+        self._namespaces.restore()
+        self._parameters.renew()
+        item._report_sections.clear()
+        item.user_properties[:] = self._user_properties
+        holding.set_failed_subtests(item.config, item.nodeid, 0)
+        if getattr(item, "_excinfo", None):
+            item._excinfo = None
+        if self._doctest_globals is not None:
+            item.dtest.globs.update(self._doctest_globals)  # running a doctest clears them
+
+    def _setup(self, request: Request) -> cells.CellSetup:
+        if request.cell is None:
+            return cells.CellSetup(oracle=True, float64=request.float64)
+        grid, cell = self._grid, request.cell
+        return cells.CellSetup(
+            settings=tuple((setting.module, setting.name, setting.value) for setting in grid.settings_of(cell)),
+            environment=tuple(grid.environment_of(cell).items()),
+            contexts=grid.contexts_of(cell),
+            backend=grid.backend_of(cell),
+        )
+
+    def _observation(
+        self, request: Request, recording: Recording, reports: list[pytest.TestReport], subtests: int, duration: float
+    ) -> Observation:
+        return Observation(
+            test=self._item.nodeid,
+            cell=request.name,
+            outcome=outcomes.outcome_of(reports, subtests),
+            phases=outcomes.phases_of(reports, self._raised.records),
+            duration=duration,
+            regions=tuple(call for call in recording.regions if call is not None),
+            compiles=tuple(recording.compiles),
+            failed_compiles=tuple(recording.failed_compiles),
+            gradients=tuple(recording.gradients),
+            settings_read=tuple(sorted(f"{module}.{name}" for module, name in recording.settings_read)),
+            pinned=self._pinned(recording),
+            notes=tuple(recording.notes),
+        )
+
+    def _pinned(self, recording: Recording) -> tuple[str, ...]:
+        """Axes of which the test itself wrote a setting."""
+        return tuple(
+            axis.name
+            for axis in self._grid.axes
+            if any((s.module, s.name) in recording.settings_written for value in axis.values for s in value.settings)
+        )

@@ -1,0 +1,186 @@
+"""A matrix run: every item through the grid, and at the end what they showed together."""
+
+from __future__ import annotations
+
+import platform
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+
+from testmatrix.compare.finding import Finding, IntRow
+from testmatrix.grid import Cell, Grid
+from testmatrix.observation import ORACLE
+from testmatrix.options import Options
+from testmatrix.plugin.exploration import Explored, Explorer
+from testmatrix.plugin.fixtures import CellFixtures
+from testmatrix.plugin.runner import ItemRunner, Run
+from testmatrix.report.build import build_report, cell_result, notes_of
+from testmatrix.report.model import NoteEntry, Report, TestResult, encode
+from testmatrix.report.model import Run as RunInfo
+from testmatrix.report.rerun import rerun_command
+from testmatrix.report.write import write_atomically
+
+
+@dataclass
+class Results:
+    """What the tests of one process showed; can be pickled, so that workers hand theirs over."""
+
+    tests: list[TestResult] = field(default_factory=list)
+    ints: list[IntRow] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[NoteEntry] = field(default_factory=list)
+
+    def add(self, nodeid: str, explored: Explored) -> None:
+        observations = explored.observations
+        self.tests.append(TestResult(test=nodeid, cells={name: cell_result(o) for name, o in observations.items()}))
+        self.ints.extend(explored.ints)
+        self.findings.extend(explored.findings)
+        self.notes.extend(notes_of(observations.values()))
+
+    def extend(self, other: Results) -> None:
+        self.tests.extend(other.tests)
+        self.ints.extend(other.ints)
+        self.findings.extend(other.findings)
+        self.notes.extend(other.notes)
+
+
+class MatrixSession:
+    """State of a matrix run in one process."""
+
+    def __init__(self, options: Options, grid: Grid, cells: tuple[Cell, ...], rerun_options: tuple[str, ...]) -> None:
+        self.options, self.grid, self.cells = options, grid, cells
+        self.results = Results()
+        self._explorer = Explorer(grid=grid, cells=cells, oracle=options.oracle, control=options.control)
+        self._fixtures = CellFixtures()
+        self._runner: ItemRunner | None = None
+        self._rerun_options = rerun_options
+        self._started = datetime.now(timezone.utc)
+        self._clock = time.perf_counter()
+
+    def run_item(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Run an item in every cell where it can differ, and log the one set of reports that stands for it."""
+        self._runner = runner = ItemRunner(item, self.grid, self._fixtures, self.options.max_kept)
+        try:
+            explored = self._explorer.explore(item.nodeid, runner.run)
+            self.results.add(item.nodeid, explored)
+        finally:
+            self._runner = None
+            runner.finish()
+        chosen, failing = choose_run(explored, runner.runs, self.options)
+        reports = _with_findings(list(chosen.reports), failing)
+        torn_down = _teardown(item, nextitem)
+        if torn_down is not None and torn_down.failed:
+            reports[-1:] = [torn_down]
+        _log(item, reports, chosen.failed_subtests)
+
+    @contextmanager
+    def fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Iterator[None]:
+        with self._fixtures.watching(fixturedef, request):
+            yield
+
+    def on_call(self) -> None:
+        if self._runner is not None:
+            self._runner.on_call()
+
+    def on_exception(self, when: str, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        if self._runner is not None:
+            self._runner.on_exception(when, excinfo)
+
+    def failing(self) -> bool:
+        """Whether any finding makes the run fail."""
+        return any(is_failing(finding, self.options) for finding in self.results.findings)
+
+    def report(self, exit_status: int) -> Report:
+        import torch
+
+        info = RunInfo(
+            id=uuid.uuid4().hex[:12],
+            started=self._started.isoformat(timespec="seconds"),
+            torch=torch.__version__,
+            python=platform.python_version(),
+            platform=platform.platform(),
+            grid={axis.name: tuple(value.name for value in axis.values) for axis in self.grid.axes},
+            cells=tuple(cell.name for cell in self.cells),
+            oracle=ORACLE if self.options.oracle else "",
+        )
+        return build_report(
+            info,
+            self.results.tests,
+            ints=self.results.ints,
+            findings=self.results.findings,
+            notes=self.results.notes,
+            rerun=lambda finding: rerun_command(finding, self._rerun_options),
+            wall=time.perf_counter() - self._clock,
+            exit_status=exit_status,
+        )
+
+    def write(self, report: Report) -> None:
+        """Write what was asked for; raises OSError where the disk gave way meanwhile."""
+        if self.options.json is not None:
+            write_atomically(self.options.json, encode(report))
+
+
+def is_failing(finding: Finding, options: Options) -> bool:
+    """Whether a finding makes the run fail: of a failing kind, and one that repeats."""
+    return not finding.unstable and options.fails(finding.kind, finding.severity)
+
+
+def choose_run(explored: Explored, runs: dict[str, Run], options: Options) -> tuple[Run, tuple[Finding, ...]]:
+    """The run whose reports stand for the test, and the findings that make it fail.
+
+    Where a failing finding is about the outcome, it is a run that fails; otherwise the first cell's, as in a bare run.
+    """
+    failing = tuple(finding for finding in explored.findings if is_failing(finding, options))
+    for finding in failing:
+        for name in finding.cells:
+            run = runs.get(name)
+            if finding.kind == "outcome" and run is not None and run.observation.outcome in ("failed", "error"):
+                return run, failing
+    return next(iter(runs.values())), failing
+
+
+def _with_findings(reports: list[pytest.TestReport], failing: tuple[Finding, ...]) -> list[pytest.TestReport]:
+    """The reports with failing findings in them: a test fails where its cells differ, even though each of them passed."""
+    if not failing:
+        return reports
+    lines = [f"{finding.kind} in {', '.join(finding.cells)}: {finding.summary}" for finding in failing]
+    decisive = next((r for r in reports if r.failed), None)
+    if decisive is not None:
+        decisive.sections.insert(0, ("testmatrix", "\n".join(lines)))
+        return reports
+    last = next((r for r in reversed(reports) if r.when == "call" and type(r) is pytest.TestReport), reports[0])
+    if hasattr(last, "wasxfail"):
+        del last.wasxfail
+    last.outcome = "failed"
+    last.longrepr = "\n".join(lines)
+    return reports
+
+
+def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
+    """Tear down the wider scopes that the next item does not share, as pytest would have after the item."""
+    state = item.session._setupstate
+    if item.session.shouldfail or item.session.shouldstop:
+        nextitem = None
+    if list(state.stack) == (nextitem.listchain() if nextitem is not None else [])[: len(state.stack)]:
+        return None
+    call = pytest.CallInfo.from_call(
+        lambda: state.teardown_exact(nextitem), when="teardown", reraise=(pytest.exit.Exception, KeyboardInterrupt)
+    )
+    if call.excinfo is None:
+        return None
+    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
+    return report
+
+
+def _log(item: pytest.Item, reports: list[pytest.TestReport], failed_subtests: int) -> None:
+    from testmatrix.plugin import holding
+
+    holding.set_failed_subtests(item.config, item.nodeid, failed_subtests)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)

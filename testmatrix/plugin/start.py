@@ -1,0 +1,101 @@
+"""Whether a pytest run is a matrix run, and what has to hold before its first test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testmatrix import configuration, options
+from testmatrix.errors import TestmatrixError
+from testmatrix.options import Options
+
+if TYPE_CHECKING:
+    from testmatrix.plugin.matrix import MatrixPlugin
+
+
+def _ini(config: pytest.Config) -> dict[str, options.Given]:
+    present = getattr(config, "_inicfg", {})  # the public name warns
+    return options.read_ini(config.getini, present if isinstance(present, Mapping) else {})
+
+
+def _enabled(config: pytest.Config) -> bool:
+    return options.is_enabled(vars(config.option), os.environ, _ini(config))
+
+
+def hook_if_torch_is_loaded(config: pytest.Config) -> None:
+    """Hook into torch as soon as conftest files have imported it.
+
+    They are imported before any other chance, and never earlier than they want: a conftest file may set variables that torch
+    reads when it is imported.
+    """
+    try:
+        enabled = "torch" in sys.modules and vars(config.known_args_namespace).get(options.OPTIONS[0].ini)
+    except AttributeError:
+        return
+    if enabled:
+        _hook()
+
+
+def _hook() -> None:
+    from testmatrix.torch_adapter import capabilities
+
+    capabilities.require()
+    from testmatrix.torch_adapter import hooks
+
+    hooks.install()
+
+
+def matrix_plugin(config: pytest.Config) -> MatrixPlugin | None:
+    """The plugin that runs the matrix; None where this run is a plain one.
+
+    Raises:
+        pytest.UsageError: anything that can be known to be wrong before the first test, in one line.
+    """
+    try:
+        if not _enabled(config):
+            return None
+        resolved = options.resolve(vars(config.option), os.environ, _ini(config), config.rootpath)
+        return _prepared(config, resolved)
+    except TestmatrixError as error:
+        raise pytest.UsageError(f"testmatrix: {error}") from None
+
+
+def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
+    from testmatrix.report.write import check_writable
+
+    plan = configuration.plan(resolved, configuration.read(resolved, config.rootpath))
+    if resolved.json is not None:
+        check_writable(resolved.json)
+    _hook()
+    _check_settings(plan)
+
+    from testmatrix.plugin.matrix import MatrixPlugin
+    from testmatrix.plugin.session import MatrixSession
+
+    return MatrixPlugin(MatrixSession(resolved, plan.grid, plan.cells, _rerun_options(resolved)))
+
+
+def _check_settings(plan: configuration.Plan) -> None:
+    """Refuse settings and context managers that do not exist, while nothing has run."""
+    from testmatrix.torch_adapter import cell, settings
+
+    for axis in plan.grid.axes:
+        for value in axis.values:
+            for setting in value.settings:
+                settings.check(setting.module, setting.name, setting.origin)
+            if value.context is not None:
+                cell.context_manager(value.context)
+
+
+def _rerun_options(resolved: Options) -> tuple[str, ...]:
+    """Flags without which a rerun would mean other cells."""
+    changed = []
+    for option in options.OPTIONS:
+        source = resolved.sources.get(option.field)
+        if option.field in ("grid", "backend", "config") and source is not None and source.label.startswith("--"):
+            changed.append(f"{option.flag}={source.text}")
+    return tuple(changed)

@@ -1,0 +1,94 @@
+"""Running something in a cell: from the same state, under the cell's settings, recorded."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+
+from testmatrix.errors import UsageError
+from testmatrix.observation import Note
+from testmatrix.torch_adapter import recording as recordings
+from testmatrix.torch_adapter import settings, state
+from testmatrix.torch_adapter.leaves import Budget
+from testmatrix.torch_adapter.recording import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSetup:
+    """What a cell sets, as plain data."""
+
+    settings: tuple[tuple[str, str, object], ...] = ()  #: (config module, name, value)
+    environment: tuple[tuple[str, str], ...] = ()
+    contexts: tuple[str, ...] = ()  #: ``package.module:callable``, each returning a context manager
+    backend: str | None = None
+    oracle: bool = False
+    float64: bool = False
+
+
+def context_manager(name: str) -> AbstractContextManager[object]:
+    """The context manager that ``package.module:callable`` makes.
+
+    Raises:
+        UsageError: the module or name does not exist, or what it made is no context manager.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        made = getattr(importlib.import_module(module), attribute)()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"context {name!r}: {error}") from None
+    if not isinstance(made, AbstractContextManager):
+        raise UsageError(f"context {name!r} returned {type(made).__name__}, which is no context manager")
+    return made
+
+
+@contextmanager
+def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) -> Iterator[Recording]:
+    """Everything in the block runs in the cell; what it changed is put back at the end, whatever happened.
+
+    Args:
+        watch: settings whose reads and writes are told apart by cell (those of every axis).
+        max_kept: bytes of tensor values to keep for the comparison.
+    """
+    before = state.save()
+    recording = Recording(budget=Budget(max_kept), oracle=setup.oracle, float64=setup.float64, backend=setup.backend)
+    if state.recover_from_stuck_compile():
+        recording.notes.append(Note(kind="leak", text="an earlier test left a compile unfinished (a compile callback raised)"))
+    state.reset_compiler()
+    with ExitStack() as stack:
+        stack.callback(state.restore, before, environment=False)
+        stack.enter_context(state.fresh_caches())
+        stack.enter_context(_environment(setup.environment))
+        settings.apply(setup.settings)
+        for name in setup.contexts:
+            stack.enter_context(context_manager(name))
+        if setup.oracle:
+            stack.enter_context(state.compilation_off())
+        stack.enter_context(settings.watched(watch, recording.settings_read.add, _writes(recording)))
+        recordings.activate(recording)
+        stack.callback(recordings.activate, None)
+        yield recording
+
+
+@contextmanager
+def _environment(variables: tuple[tuple[str, str], ...]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name, _ in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _writes(recording: Recording) -> Callable[[settings.Key], None]:
+    def on_write(key: settings.Key) -> None:
+        if not recording.region_stack:  # inside a region it is the region's own ``dynamic=``, pinned there
+            recording.settings_written.add(key)
+
+    return on_write

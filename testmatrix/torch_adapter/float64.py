@@ -1,0 +1,56 @@
+"""The region once more in float64: which of two differing results is nearer to the exact one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from testmatrix.observation import Leaf
+from testmatrix.torch_adapter import recording, state
+from testmatrix.torch_adapter.arguments import Target
+from testmatrix.torch_adapter.leaves import Budget, LeafReader
+
+
+def run(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget: Budget) -> tuple[Leaf, ...]:
+    """The leaves of the region's result on float64 copies of its arguments; empty where it cannot be run so.
+
+    Code that names a dtype, or captures float32 tensors that do not promote, has no float64 form: then nothing arbitrates.
+    """
+    if target.function is None:
+        return ()
+    before, suspended = state.random_state(), recording.active()
+    recording.activate(None)  # regions called inside are no calls of the suite's
+    try:
+        given = (target.bound, *target.leading, *args) if target.bound is not None else (*target.leading, *args)
+        if isinstance(target.bound, type):
+            given = (target.bound, *target.leading, *args)
+        positional, named = _widened(copy.deepcopy((tuple(given), dict(kwargs))))
+        with torch.no_grad() if not torch.is_grad_enabled() else torch.enable_grad():
+            result = target.function(*positional, **named)
+        return LeafReader(budget).read(result, "")
+    except Exception:  # the region's own code on arguments it was never meant for
+        return ()
+    finally:
+        recording.activate(suspended)
+        state.restore_random_state(before)
+
+
+def _widened(node: Any) -> Any:
+    """Copies with every floating tensor in float64 and every complex one in complex128; modules with their parameters."""
+    if isinstance(node, torch.Tensor):
+        wide = torch.complex128 if node.is_complex() else torch.float64
+        if not (node.is_floating_point() or node.is_complex()) or node.dtype == wide:
+            return node
+        return node.detach().to(wide).requires_grad_(node.requires_grad)
+    if isinstance(node, torch.nn.Module):
+        return node.double()
+    if isinstance(node, tuple) and hasattr(node, "_fields"):
+        return type(node)(*(_widened(child) for child in node))
+    if isinstance(node, (list, tuple)):
+        return type(node)(_widened(child) for child in node)
+    if type(node) is dict:
+        return {key: _widened(child) for key, child in node.items()}
+    return node

@@ -1,0 +1,100 @@
+"""The recording that is going on in this process, and what the hooks put into it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass, field
+from typing import Any
+
+from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak, Note, RegionCall
+from testmatrix.torch_adapter.exceptions import qualified
+from testmatrix.torch_adapter.leaves import Budget
+
+
+@dataclass
+class OpenCompile:
+    """A compile that has started; the hooks inside Dynamo fill it."""
+
+    frame: str
+    line: int
+    region_call: int
+    resume: int = 0
+    breaks: list[GraphBreak] = field(default_factory=list)
+    ops: list[str] = field(default_factory=list)
+    inputs: list[str] = field(default_factory=list)
+    recompile_reasons: tuple[str, ...] = ()
+    made: Compile | None = None  #: set once the guards were read
+
+
+@dataclass
+class Recording:
+    """One test in one cell, while it runs. Hooks append; nothing is read before the test has ended."""
+
+    budget: Budget
+    oracle: bool = False
+    float64: bool = False  #: run region calls in float64, too
+    backend: str | None = None
+    regions: list[RegionCall | None] = field(default_factory=list)  #: None: the call has not returned yet
+    top_level: int = 0  #: calls of regions so far that were not made inside a region
+    compiles: list[Compile] = field(default_factory=list)
+    failed_compiles: list[FailedCompile] = field(default_factory=list)
+    gradients: list[Gradients] = field(default_factory=list)
+    settings_read: set[tuple[str, str]] = field(default_factory=set)
+    settings_written: set[tuple[str, str]] = field(default_factory=set)
+    compiled_something: bool = False  #: a region was made or called: what was set up meanwhile belongs to the cell
+    notes: list[Note] = field(default_factory=list)
+    #: Tensors that a backward pass may reach: (weak reference, name).
+    differentiable: list[tuple[weakref.ref[Any], str]] = field(default_factory=list)
+    _local: threading.local = field(default_factory=threading.local)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def open_region(self) -> int:
+        """Reserve the next index, in the order in which calls start."""
+        with self._lock:
+            self.regions.append(None)
+            index = len(self.regions) - 1
+        self.region_stack.append(index)
+        return index
+
+    def count_top_level(self) -> int:
+        """Position of a call that starts now among those that the test itself makes."""
+        with self._lock:
+            self.top_level += 1
+            return self.top_level - 1
+
+    def close_region(self, index: int, call: RegionCall) -> None:
+        self.regions[index] = call
+
+    @property
+    def region_stack(self) -> list[int]:
+        """Indices of the region calls that this thread is in."""
+        stack: list[int] | None = getattr(self._local, "regions", None)
+        if stack is None:
+            stack = self._local.regions = []
+        return stack
+
+    @property
+    def compile_stack(self) -> list[OpenCompile]:
+        stack: list[OpenCompile] | None = getattr(self._local, "compiles", None)
+        if stack is None:
+            stack = self._local.compiles = []
+        return stack
+
+    def fault(self, where: str, error: BaseException) -> None:
+        """A fault of the recorder's own: said, never raised into the suite."""
+        if len(self.notes) < 50:
+            self.notes.append(Note(kind="recorder", text=f"{where}: {qualified(type(error))}: {error}"[:400]))
+
+
+_active: Recording | None = None
+
+
+def active() -> Recording | None:
+    """The recording that is going on; None between tests."""
+    return _active
+
+
+def activate(recording: Recording | None) -> None:
+    global _active
+    _active = recording

@@ -1,0 +1,203 @@
+"""Calls of compiled regions.
+
+Everything that the suite compiles goes through ``OptimizeContext.__call__``: ``torch.compile`` in all its forms, modules (their
+``forward``), decorated classes (their ``__call__``) and ``torch._dynamo.optimize``. What it returns is wrapped once more; the
+wrapper keeps every attribute that Dynamo and users look for, so that nested regions are inlined as before.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._dynamo import eval_frame
+
+from testmatrix.observation import Leaf, RegionCall
+from testmatrix.torch_adapter import exceptions, float64, state
+from testmatrix.torch_adapter.arguments import Target, is_library, named_arguments, rebindable, target_of
+from testmatrix.torch_adapter.leaves import LeafReader, is_concrete
+from testmatrix.torch_adapter.recording import Recording, active
+
+_set_eval_frame = eval_frame.set_eval_frame
+_restore_eval_frame = eval_frame._maybe_set_eval_frame
+
+#: Attributes by which a suite asks for or against a dynamic dimension.
+_MARKS = ("_dynamo_dynamic_indices", "_dynamo_weak_dynamic_indices", "_dynamo_static_indices", "_dynamo_unbacked_indices")
+
+
+def wrap_result(context: Any, result: Any) -> Any:
+    """The recorded form of what ``OptimizeContext.__call__`` returned; modules and classes stay as they are."""
+    recording = active()
+    if recording is not None:
+        recording.compiled_something = True
+    inner = getattr(result, "__code__", None)
+    if inner is None or inner.co_name != "compile_wrapper" or hasattr(result, "_testmatrix_recorded"):
+        return result
+    original = result._torchdynamo_orig_callable
+    if is_library(original):
+        return result
+    return _recorded(context, result, original)
+
+
+def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    dynamic = getattr(context, "_dynamic", None)
+    target: list[Target] = []  # found at the first call: a module's forward may be replaced until then
+
+    @functools.wraps(compiled)
+    def recorded_region(*args: Any, **kwargs: Any) -> Any:
+        recording = active()
+        if recording is None:
+            return compiled(*args, **kwargs)
+        prior = _set_eval_frame(None)  # where Dynamo is on already, it must not trace the recorder
+        try:
+            if not target:
+                target.append(target_of(original))
+            call = _Call(recording, target[0], args, kwargs, dynamic)
+        finally:
+            _restore_eval_frame(prior)
+        try:
+            result = compiled(*args, **kwargs)
+        except BaseException as error:
+            prior = _set_eval_frame(None)
+            call.raised(error)
+            _restore_eval_frame(prior)
+            raise
+        prior = _set_eval_frame(None)
+        try:
+            call.returned(result)
+        finally:
+            _restore_eval_frame(prior)
+        return result
+
+    wrapper: Any = recorded_region
+    wrapper.__wrapped__ = compiled.__wrapped__  # type: ignore[attr-defined]
+    wrapper._torchdynamo_wrapper_id = id(recorded_region)
+    wrapper._testmatrix_recorded = True
+    return recorded_region
+
+
+class _Call:
+    """One region call between its start and its end. Its methods never raise."""
+
+    def __init__(self, recording: Recording, target: Target, args: Any, kwargs: Any, dynamic: bool | None) -> None:
+        self.recording, self.target = recording, target
+        self.depth = len(recording.region_stack)
+        self.index = recording.open_region()
+        self.ordinal = recording.count_top_level() if self.depth == 0 else -1
+        self.named: list[tuple[str, Any]] = []
+        self.arguments: tuple[Leaf, ...] = ()
+        self.pinned: tuple[str, ...] = ()
+        self.random: state.RandomState | None = None
+        self.float64: tuple[Leaf, ...] = ()
+        self.concrete = True
+        recording.compiled_something = True
+        try:
+            self.named = named_arguments(target, args, kwargs)
+            reader = LeafReader(recording.budget)
+            self.arguments = tuple(leaf for name, value in self.named for leaf in reader.read(value, name, values=False))
+            tensors = list(_tensors(value for _, value in self.named))
+            self.pinned = ("shapes",) if dynamic is not None or any(map(_marked, tensors)) else ()
+            self.concrete = _plain_execution() and all(map(is_concrete, tensors))
+            if self.depth == 0:  # regions inside one are inlined in compiled cells, and called in the oracle
+                self._watch_gradients(tensors)
+            if recording.float64 and self.concrete:
+                self.float64 = float64.run(target, args, kwargs, recording.budget)
+            self.random = state.random_state() if self.concrete else None
+        except Exception as fault:
+            recording.fault(f"arguments of {target.name}", fault)
+
+    def _watch_gradients(self, tensors: list[torch.Tensor]) -> None:
+        known = {id(reference()) for reference, _ in self.recording.differentiable}
+        names = {id(value): name for name, value in self.named}
+        for position, tensor in enumerate(tensors):
+            if tensor.requires_grad and tensor.is_leaf and id(tensor) not in known:
+                name = names.get(id(tensor), f"argument {position}")
+                self._watch(tensor, name)
+        if isinstance(self.target.bound, torch.nn.Module):
+            for name, parameter in self.target.bound.named_parameters():
+                if parameter.requires_grad and id(parameter) not in known:
+                    self._watch(parameter, name)
+
+    def _watch(self, tensor: torch.Tensor, name: str) -> None:
+        self.recording.differentiable.append((weakref.ref(tensor), f"{self.target.name}[{self.ordinal}] {name}"))
+
+    def returned(self, result: Any) -> None:
+        self._close(result, None)
+
+    def raised(self, error: BaseException) -> None:
+        self._close(None, error)
+
+    def _close(self, result: Any, error: BaseException | None) -> None:
+        recording = self.recording
+        recording.region_stack.pop()
+        leaves: tuple[Leaf, ...] = ()
+        after: tuple[Leaf, ...] = ()
+        try:
+            random = self.random is not None and _differs(self.random, state.random_state())
+            reader = LeafReader(recording.budget)
+            roots = [*self.named, *rebindable(self.target)]
+            after = tuple(
+                leaf for name, value in roots for leaf in reader.read(value, name, values=self.concrete, attributes=True)
+            )
+            if error is None:
+                leaves = reader.read(result, "", values=self.concrete)
+        except Exception as fault:
+            random = False
+            recording.fault(f"result of {self.target.name}", fault)
+        recording.close_region(
+            self.index,
+            RegionCall(
+                region=self.target.name,
+                index=self.index,
+                depth=self.depth,
+                arguments=self.arguments,
+                result=leaves,
+                after=after,
+                exception=None if error is None else exceptions.record(error),
+                random=random,
+                pinned=self.pinned,
+                concrete=self.concrete,
+                float64=self.float64,
+            ),
+        )
+
+
+def _tensors(values: Any) -> Any:
+    """Tensors among arguments, containers included, without following objects."""
+    pending = list(values)
+    budget = 1000
+    while pending and budget:
+        budget -= 1
+        value = pending.pop(0)
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            pending.extend(value)
+        elif isinstance(value, dict):
+            pending.extend(value.values())
+
+
+def _marked(tensor: torch.Tensor) -> bool:
+    return any(getattr(tensor, name, None) for name in _MARKS)
+
+
+def _plain_execution() -> bool:
+    """Whether tensors computed now have real values: no tracing, no fake mode, no functional transform going on."""
+    return not (
+        torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch.compiler.is_exporting()
+        or torch._guards.TracingContext.try_get() is not None
+    )
+
+
+def _differs(before: state.RandomState, after: state.RandomState) -> bool:
+    """Whether any generator was drawn from between two states."""
+    if not torch.equal(before.cpu, after.cpu) or before.python != after.python:
+        return True
+    if before.numpy is not None and after.numpy is not None and before.numpy[2] != after.numpy[2]:
+        return True
+    return any(not torch.equal(one, other) for one, other in zip(before.cuda, after.cuda, strict=False))

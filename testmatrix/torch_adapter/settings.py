@@ -1,0 +1,191 @@
+"""Torch's config modules: read, set, watch and put back.
+
+A config module keeps one entry a setting; an entry holds its override in a context variable and a ``hide`` flag that
+``unittest.mock`` leaves behind. Both are put back after every cell, whatever the test did to them.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+from torch.utils import _config_module
+
+from testmatrix.errors import UsageError, nearest
+
+_SCALARS = (bool, int, float, str, type(None), tuple)
+
+#: (module, setting) of one entry.
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Saved:
+    override: object
+    default: object
+    hide: bool
+
+
+Snapshot = dict[Key, _Saved]
+
+_known_modules: tuple[int, list[ModuleType]] = (0, [])
+
+
+def config_modules() -> list[ModuleType]:
+    """Every config module that has been imported so far."""
+    global _known_modules
+    if _known_modules[0] != len(sys.modules):  # scanning takes a while, and imports are rare between cells
+        found = [module for module in list(sys.modules.values()) if isinstance(module, _config_module.ConfigModule)]
+        _known_modules = (len(sys.modules), list({id(module): module for module in found}.values()))
+    return _known_modules[1]
+
+
+def _entries(module: ModuleType) -> dict[str, Any]:
+    return cast("dict[str, Any]", module._config)
+
+
+def snapshot() -> Snapshot:
+    """The state of every entry of every config module."""
+    taken: Snapshot = {}
+    for module in config_modules():
+        for name, entry in _entries(module).items():
+            value = entry.user_override.get()
+            taken[module.__name__, name] = _Saved(_copied(value), entry.default, entry.hide)
+    return taken
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, _SCALARS) or value is _config_module._UNSET_SENTINEL:
+        return value
+    try:
+        return copy.copy(value)
+    except Exception:  # a callable or a handle: its identity is its value
+        return value
+
+
+def changed(before: Snapshot) -> tuple[str, ...]:
+    """Names of the entries that differ from the snapshot, as ``torch._dynamo.config.verbose``."""
+    names = []
+    for module in config_modules():
+        for name, entry in _entries(module).items():
+            saved = before.get((module.__name__, name))
+            if saved is None:
+                continue  # imported since: it is at its defaults, apart from what the import itself set
+            if entry.hide != saved.hide or not _same(entry.user_override.get(), saved.override):
+                names.append(f"{module.__name__}.{name}")
+    return tuple(sorted(names))
+
+
+def _same(value: object, saved: object) -> bool:
+    if value is saved:
+        return True
+    unset = _config_module._UNSET_SENTINEL
+    if value is unset or saved is unset:
+        return False
+    try:
+        return type(value) is type(saved) and bool(value == saved)
+    except Exception:
+        return False
+
+
+def restore(before: Snapshot) -> None:
+    """Put every entry back to the snapshot. Entries read for the first time since may keep a copy of their default."""
+    for module in config_modules():
+        for name, entry in _entries(module).items():
+            saved = before.get((module.__name__, name))
+            if saved is None:
+                continue
+            entry.default = saved.default
+            if entry.hide == saved.hide and _same(entry.user_override.get(), saved.override):
+                continue
+            entry.user_override.set(_copied(saved.override))
+            entry.hide = saved.hide
+            _mark_dirty(module, name)
+
+
+def _mark_dirty(module: ModuleType, name: str) -> None:
+    """Make the module's cached hash and dictionary forget this entry, as its own setter does."""
+    module._hash_dirty_var.set(True)
+    module._mark_get_dict_dirty(name)
+
+
+def check(module: str, name: str, origin: str = "") -> None:
+    """Refuse a setting that torch does not have.
+
+    Raises:
+        UsageError: names the nearest setting of that module.
+    """
+    where = f"{origin}: " if origin else ""
+    try:
+        __import__(module)
+    except ImportError:
+        raise UsageError(f"{where}there is no config module {module!r} in the installed torch") from None
+    found = sys.modules[module]
+    if not isinstance(found, _config_module.ConfigModule):
+        raise UsageError(f"{where}{module!r} is not one of torch's config modules")
+    if name not in _entries(found):
+        raise UsageError(f"{where}{module} has no setting {name!r}; {nearest(name, _entries(found))}")
+
+
+def apply(settings: Iterable[tuple[str, str, object]]) -> None:
+    """Set (module, name, value) triples as the ambient configuration of a cell.
+
+    Overrides are seen by the setting thread only; the default is set as well, so that threads of the test's own are in the
+    cell, too.
+    """
+    for module, name, value in settings:
+        __import__(module)
+        found = sys.modules[module]
+        entry = _entries(found)[name]
+        if entry.alias is not None:
+            setattr(found, name, value)
+            continue
+        entry.default = value
+        entry.user_override.set(value)
+        entry.hide = False
+        _mark_dirty(found, name)
+
+
+class _WatchedOverride:
+    """Stands in for an entry's context variable and tells of single reads and of writes.
+
+    Bulk reads (hashes, dictionaries for the log) are told apart by their caller, so that they do not count as consulted.
+    """
+
+    def __init__(self, inner: Any, key: Key, on_read: Callable[[Key], None], on_write: Callable[[Key], None]) -> None:
+        self.inner, self.key = inner, key
+        self.on_read, self.on_write = on_read, on_write
+
+    def get(self, *default: object) -> object:
+        if sys._getframe(1).f_code.co_name == "__getattr__":
+            self.on_read(self.key)
+        return self.inner.get(*default)
+
+    def set(self, value: object) -> object:
+        self.on_write(self.key)
+        return self.inner.set(value)
+
+    def reset(self, token: Any) -> None:
+        self.on_write(self.key)
+        self.inner.reset(token)
+
+
+@contextmanager
+def watched(keys: Iterable[Key], on_read: Callable[[Key], None], on_write: Callable[[Key], None]) -> Iterator[None]:
+    """Tell of reads and writes of these settings while the block runs. The watchers must not raise."""
+    stood_in: list[tuple[Any, Any]] = []
+    for module, name in keys:
+        __import__(module)
+        entry = _entries(sys.modules[module])[name]
+        stood_in.append((entry, entry.user_override))
+        entry.user_override = _WatchedOverride(entry.user_override, (module, name), on_read, on_write)
+    try:
+        yield
+    finally:
+        for entry, original in reversed(stood_in):
+            entry.user_override = original

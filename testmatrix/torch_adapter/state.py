@@ -1,0 +1,152 @@
+"""The state that every cell starts from, and how it is put back.
+
+What is restored: torch's settings, random generators (Python, NumPy, torch), default dtype and device, grad mode and the other
+global switches that guards check, environment variables. What is cleared: Dynamo's caches and counters, Inductor's in-memory
+caches. The on-disk compile cache is a directory of the cell's own, left on.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch._dynamo
+import torch._dynamo.callback
+import torch._dynamo.utils
+
+from testmatrix.torch_adapter import settings
+
+#: Directories of compiled code that a cell must not share, and the subdirectory that each gets.
+_CACHE_VARIABLES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+#: With it set, a profile on disk makes a second run dynamic from its first call.
+_UNSET_VARIABLES = ("TORCH_COMPILE_JOB_ID",)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomState:
+    """State of every random generator of the process that suites draw from."""
+
+    python: Any
+    numpy: Any
+    cpu: torch.Tensor
+    cuda: tuple[torch.Tensor, ...]
+
+
+def random_state() -> RandomState:
+    numpy = sys.modules.get("numpy")
+    cuda = tuple(torch.cuda.get_rng_state_all()) if torch.cuda.is_available() and torch.cuda.is_initialized() else ()
+    return RandomState(
+        python=random.getstate(),
+        numpy=numpy.random.get_state() if numpy is not None else None,
+        cpu=torch.default_generator.get_state(),
+        cuda=cuda,
+    )
+
+
+def restore_random_state(state: RandomState) -> None:
+    random.setstate(state.python)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and state.numpy is not None:
+        numpy.random.set_state(state.numpy)
+    torch.default_generator.set_state(state.cpu)
+    if state.cuda:
+        torch.cuda.set_rng_state_all(list(state.cuda))
+
+
+def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
+    """Global switches as (setter, arguments that restore the present state)."""
+    return (
+        (torch.set_default_dtype, (torch.get_default_dtype(),)),
+        (torch.set_grad_enabled, (torch.is_grad_enabled(),)),
+        (torch.set_num_threads, (torch.get_num_threads(),)),
+        (
+            torch._C._set_deterministic_algorithms,
+            (torch.are_deterministic_algorithms_enabled(),),
+        ),
+        (torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A point to come back to."""
+
+    settings: settings.Snapshot
+    random: RandomState
+    switches: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]
+    environment: dict[str, str]
+
+
+def save() -> State:
+    return State(settings.snapshot(), random_state(), _switches(), dict(os.environ))
+
+
+def restore(state: State, *, environment: bool = True) -> None:
+    """Put the process back to a saved state, apart from what it has imported and created since."""
+    settings.restore(state.settings)
+    restore_random_state(state.random)
+    for (setter, wanted), (_, present) in zip(state.switches, _switches(), strict=True):
+        if wanted != present:
+            setter(*wanted)
+    if environment and dict(os.environ) != state.environment:
+        for name in set(os.environ) - set(state.environment):
+            del os.environ[name]
+        os.environ.update(state.environment)
+
+
+def reset_compiler() -> None:
+    """Forget all that was compiled.
+
+    Raises:
+        AssertionError: a compile of an earlier test never ended; see :func:`stuck_compile`.
+    """
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    inductor = sys.modules.get("torch._inductor.utils")
+    if inductor is not None:  # not imported: nothing was compiled with it, and importing it takes seconds
+        inductor.clear_caches()
+
+
+def recover_from_stuck_compile() -> bool:
+    """Clear the count of pending compile callbacks that a raising callback leaves behind; True where there was one."""
+    handler = torch._dynamo.callback.callback_handler
+    name = "_CompilationCallbackHandler__pending_callbacks_counter"
+    if getattr(handler, name, 0) == 0:
+        return False
+    setattr(handler, name, 0)
+    return True
+
+
+@contextmanager
+def fresh_caches() -> Iterator[None]:
+    """Point the compile caches to directories that nothing else uses, and remove them afterwards."""
+    root = tempfile.mkdtemp(prefix="testmatrix-")
+    before = {name: os.environ.get(name) for name in (*_CACHE_VARIABLES, *_UNSET_VARIABLES)}
+    try:
+        for name, directory in _CACHE_VARIABLES.items():
+            os.environ[name] = os.path.join(root, directory)
+        for name in _UNSET_VARIABLES:
+            os.environ.pop(name, None)
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def compilation_off() -> Iterator[None]:
+    """Run compiled regions as plain Python: the oracle."""
+    with torch.compiler.set_stance("force_eager"):
+        yield
