@@ -24,7 +24,7 @@ def mark_unstable(
     ``again`` holds the cells that were run once more. A finding none of whose cells was run again stays as it is; one that
     repeats in some of its cells keeps these only.
     """
-    repeated = _cells_by_place(compare_test({**first, **again}, grid))
+    repeated = _by_place(compare_test({**first, **again}, grid))
     wavering = {cell: _wavering(first[cell], again[cell]) for cell in again if cell in first}
     return tuple(_checked(finding, again, repeated, wavering) for finding in findings)
 
@@ -33,11 +33,11 @@ def _place(finding: Finding) -> Place:
     return finding.kind, finding.region, finding.evidence.get("path")
 
 
-def _cells_by_place(findings: Sequence[Finding]) -> dict[Place, set[str]]:
-    cells: dict[Place, set[str]] = {}
+def _by_place(findings: Sequence[Finding]) -> dict[Place, list[Finding]]:
+    places: dict[Place, list[Finding]] = {}
     for finding in findings:
-        cells.setdefault(_place(finding), set()).update(finding.cells)
-    return cells
+        places.setdefault(_place(finding), []).append(finding)
+    return places
 
 
 def _wavering(first: Observation, again: Observation) -> set[Place]:
@@ -52,7 +52,10 @@ def _wavering(first: Observation, again: Observation) -> set[Place]:
 
 
 def _checked(
-    finding: Finding, again: Mapping[str, Observation], repeated: Mapping[Place, set[str]], wavering: Mapping[str, set[Place]]
+    finding: Finding,
+    again: Mapping[str, Observation],
+    repeated: Mapping[Place, Sequence[Finding]],
+    wavering: Mapping[str, set[Place]],
 ) -> Finding:
     rerun = [cell for cell in finding.cells if cell in again]
     if not rerun:
@@ -60,8 +63,13 @@ def _checked(
     place = _place(finding)
     if place in wavering.get(finding.reference, ()):
         return replace(finding, unstable=True)
-    stable = {cell for cell in rerun if cell in repeated.get(place, ()) and place not in wavering[cell]}
-    kept = tuple(cell for cell in finding.cells if cell in stable or cell not in again)
+    there = repeated.get(place, ())
+    showing = {cell for one in there for cell in one.cells}
+    stable = {cell for cell in rerun if cell in showing and place not in wavering.get(cell, ())}
     if not stable:
         return replace(finding, unstable=True)
-    return finding if kept == finding.cells else replace(finding, cells=kept)
+    kept = tuple(cell for cell in finding.cells if cell in stable or cell not in again)
+    if kept == finding.cells:
+        return finding
+    # The words of a finding name its cells: those of the rerun fit where it shows just these.
+    return next((one for one in there if one.cells == kept), replace(finding, cells=kept))

@@ -28,7 +28,7 @@ UNSPEC = "dynamic-unspecialize"
 TEST = "test_mod.py::test_it"
 REGION = "mymod.tag"
 
-_FORMATS = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "?", "float16": "e", "uint8": "B", "complex64": "f"}
+_FORMATS = {"float32": "f", "float64": "d", "int64": "q", "int32": "i", "bool": "?", "float16": "e", "complex64": "f"}
 
 
 def tensor(values: Sequence[float], dtype: str = "float32", *, keep: bool = True, **fields: Any) -> TensorRecord:
@@ -89,7 +89,7 @@ def observe(
 def observations(
     eager: object, expected: object | None = None, odd: Sequence[str] = (), odd_value: object = None, **fields: Any
 ) -> dict[str, Observation]:
-    """One region call in every cell: ``eager`` in the oracle, ``expected`` (or the same) in the cells, ``odd_value`` in ``odd``."""
+    """One region call in every cell: ``eager`` in the oracle, ``expected`` or the same in the cells, but for ``odd``."""
     usual = eager if expected is None else expected
     made = {cell: observe(cell, call(odd_value if cell in odd else usual, **fields)) for cell in CELLS}
     return {ORACLE: observe(ORACLE, call(eager, **fields)), **made}

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from builders import (
+    CELLS,
+    GRID,
+    REGION,
+    UNSPEC,
+    call,
+    compiled,
+    constant,
+    int_symbol,
+    observe,
+    shape_guard,
+    tensor_match,
+    type_match,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+from testmatrix.compare.guards import compare_guards, normal_form
+from testmatrix.compare.whole import compare_test
+from testmatrix.observation import Guard, Symbol
+
+INTS = frozenset({"ints"})
+SHAPES = frozenset({"ints", "sizes", "strides"})
+GUARDS = (
+    constant("L['flag']", True),
+    constant("L['n']", 5),
+    type_match("L['d']", "dict"),
+    tensor_match("L['x']", "[4, None]"),
+    Guard(kind="DICT_CONTAINS", source="L['d']", text="___dict_contains('a', L['d'])"),
+    shape_guard("s0 + 2*s1 < 20"),
+)
+SYMBOLS = (int_symbol("s0", "L['m']"), int_symbol("s1", "L['x'].size()[1]", kind="size"))
+
+
+@given(st.permutations(GUARDS), st.permutations(SYMBOLS))
+def test_order_is_irrelevant(guards: list[Guard], symbols: list[Symbol]) -> None:
+    one, other = compiled(*GUARDS, symbols=SYMBOLS), compiled(*guards, symbols=symbols)
+    assert normal_form(one).numeric.keys() == normal_form(other).numeric.keys()
+    assert compare_guards(one, other, frozenset()) == ()
+
+
+EXPRESSIONS = ["{a} + 2*{b} < 20", "Eq(Mod({a}, 8), 0)", "FloorDiv({b}, {a}) > 3", "Max({a}, {b}) <= 9", "Ne({a}*{b}, 4)"]
+
+
+@given(st.permutations(["s7", "s12", "s3"]), st.sampled_from(EXPRESSIONS))
+def test_names_of_symbols_are_irrelevant(names: list[str], template: str) -> None:
+    def made(a: str, b: str) -> object:
+        symbols = (int_symbol(a, "L['m']"), int_symbol(b, "L['x'].size()[1]", kind="size"))
+        return normal_form(compiled(shape_guard(template.format(a=a, b=b)), symbols=symbols)).numeric.keys()
+
+    assert made(names[0], names[1]) == made("s0", "s1")
+
+
+def test_operands_in_another_order_are_the_same_condition() -> None:
+    one = compiled(shape_guard("s0 + s1 < 9"), symbols=SYMBOLS)
+    swapped = (replace(SYMBOLS[0], name="s1"), replace(SYMBOLS[1], name="s0"))
+    assert compare_guards(one, compiled(shape_guard("s0 + s1 < 9"), symbols=swapped), frozenset()) == ()
+
+
+def test_a_constant_int_against_a_symbol_is_explained_by_ints() -> None:
+    static = compiled(constant("L['n']", 5))
+    carried = compiled(type_match("L['n']", "int"), shape_guard("s0 > 3"), symbols=[int_symbol()])
+    assert compare_guards(static, carried, INTS) == ()
+    assert compare_guards(static, compiled(), INTS) == ()
+    assert [one.kind for one in compare_guards(static, compiled(), frozenset())] == ["guard.missing"]
+
+
+def test_static_sizes_against_symbols_are_explained_by_shapes_and_not_by_ints() -> None:
+    static = compiled(tensor_match("L['x']", "[4]"))
+    dynamic = compiled(tensor_match("L['x']", "[None]"), symbols=[int_symbol("s0", "L['x'].size()[0]", kind="size")])
+    assert compare_guards(static, dynamic, SHAPES) == ()
+    assert {one.kind for one in compare_guards(static, dynamic, INTS)} == {"guard.missing", "guard.extra"}
+
+
+def test_floats_follow_shapes() -> None:
+    assert compare_guards(compiled(constant("L['v']", 0.5)), compiled(type_match("L['v']", "float")), SHAPES) == ()
+
+
+def test_a_bool_that_is_no_longer_checked_is_missing() -> None:
+    (one,) = compare_guards(compiled(constant("L['flag']", True)), compiled(), SHAPES)
+    assert (one.kind, one.source, one.line) == ("guard.missing", "L['flag']", "mod.py:12")
+    (one,) = compare_guards(compiled(), compiled(constant("L['flag']", True)), SHAPES)
+    assert one.kind == "guard.extra"
+
+
+def test_the_tensor_guard_itself_is_governed_by_nothing() -> None:
+    double = replace(tensor_match("L['x']", "[4]"), text=tensor_match("L['x']", "[None]").text.replace("float32", "float64"))
+    found = compare_guards(compiled(tensor_match("L['x']", "[4]")), compiled(double), SHAPES)
+    assert [one.kind for one in found] == ["guard.missing", "guard.extra"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([type_match("L['x']", "torch.Tensor"), tensor_match("L['x']", "[4]")], [tensor_match("L['x']", "[4]")]),
+        ([type_match("L['s']", "mod.M")], [Guard(kind="ID_MATCH", source="L['s']", text="x")]),
+    ],
+)
+def test_a_type_guard_beside_a_stronger_one_adds_nothing(left: list[Guard], right: list[Guard]) -> None:
+    assert [one for one in compare_guards(compiled(*left), compiled(*right), SHAPES) if one.kind == "guard.missing"] == []
+
+
+def test_numbered_globals_and_ids_are_the_same() -> None:
+    def made(number: int) -> object:
+        source = f"G['__builtins_dict___{number}']['range']"
+        text = f"___check_obj_id({source}, {number}), type=<class 'range'>"
+        return compiled(Guard(kind="BUILTIN_MATCH", source=source, text=text))
+
+    assert compare_guards(made(2), made(6), frozenset()) == ()  # type: ignore[arg-type]
+
+
+def test_guards_inside_torch_follow_from_how_an_operation_is_spelled() -> None:
+    inside = Guard(kind="MODULE_MATCH", source="G['__import_torch_dot_nn_dot_functional']", text="x")
+    assert compare_guards(compiled(), compiled(inside), SHAPES) == ()
+
+
+def test_opaque_guards_are_carried_as_text() -> None:
+    odd = Guard(kind="NEW_KIND", source="L['q']", text="something(L['q'])")
+    (one,) = compare_guards(compiled(odd), compiled(), SHAPES)
+    assert (one.guard, one.text) == ("NEW_KIND", "something(L['q'])")
+    unparsable = shape_guard("s0 <<>> 3")
+    assert compare_guards(compiled(unparsable, symbols=SYMBOLS), compiled(unparsable, symbols=SYMBOLS), frozenset()) == ()
+
+
+def test_a_missing_guard_is_one_warning_naming_the_cells() -> None:
+    made = {cell: observe(cell, call(1), compiles=(compiled(constant("L['flag']", True)),)) for cell in CELLS}
+    for cell in CELLS[2:]:
+        made[cell] = observe(cell, call(1), compiles=(compiled(),))
+    (finding,) = compare_test(made, GRID)
+    assert (finding.kind, finding.severity, finding.cells, finding.reference) == ("guard.missing", "warning", CELLS[2:], CELLS[0])
+    assert finding.region == REGION
+
+
+def test_cells_that_differ_in_pinned_axes_only_are_not_compared() -> None:
+    pinned = ("shapes", "ints")
+    made = {cell: observe(cell, call(1), pinned=pinned, compiles=(compiled(constant("L['flag']", True)),)) for cell in CELLS}
+    made[UNSPEC] = observe(UNSPEC, call(1), pinned=pinned, compiles=(compiled(),))
+    assert compare_test(made, GRID) == ()
+
+
+def test_compiles_of_other_calls_are_not_compared() -> None:
+    flag = compiled(constant("L['flag']", True))
+    made = {cell: observe(cell, call(1), call(1, 1), compiles=(flag,)) for cell in CELLS}
+    made[UNSPEC] = observe(UNSPEC, call(1), call(1, 1), compiles=(replace(flag, guards=(), region_call=1),))
+    assert compare_test(made, GRID) == ()
