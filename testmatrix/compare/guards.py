@@ -125,8 +125,10 @@ def _atom_explained(atom: Atom, origin: Guard, lacking: GuardSet, numeric_source
 
 def _numeric_type(guard: Guard) -> str:
     """``ints`` or ``floats`` for a guard on the type or value of a number, else empty."""
-    named = re.search(r"<class '(int|float)'>", guard.text)
-    return _NUMERIC_TYPES.get(guard.value_type or (named.group(1) if named else ""), "")
+    if guard.kind != "TYPE_MATCH":
+        return _NUMERIC_TYPES.get(guard.value_type, "")
+    named = re.search(r"(?:<class ')?\b(int|float)(?:'>)?$", guard.text)
+    return _NUMERIC_TYPES[named.group(1)] if named else ""
 
 
 def normal_form(compiled: Compile) -> GuardSet:

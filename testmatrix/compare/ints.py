@@ -150,7 +150,7 @@ def _states(observation: Observation, grid: Grid, source_text: Callable[[str], s
     for call in observation.regions:
         for leaf in call.arguments:
             if type_name(leaf) == "int" and leaf.tensor is None and _is_users(leaf.path):
-                seen.setdefault((call.region, stable_source(leaf.path)), _Seen())
+                seen.setdefault((call.region, _as_guarded(leaf.path)), _Seen())
     for compiled in observation.compiles:
         region = calls.get(compiled.region_call, compiled.frame)
         for source, one in _seen_in(compiled):
@@ -160,6 +160,11 @@ def _states(observation: Observation, grid: Grid, source_text: Callable[[str], s
             entry.guarded.extend(one.guarded)
     specialises = not carries_ints(grid, observation.cell)
     return {key: entry.state(key[1], specialises, source_text) for key, entry in seen.items()}
+
+
+def _as_guarded(path: str) -> str:
+    """The source under which Dynamo guards a recorded int: variables of a closure are locals to it."""
+    return stable_source(f"L{path[1:]}" if path.startswith("C[") else path)
 
 
 def _is_users(source: str) -> bool:

@@ -66,7 +66,7 @@ def compare_trees(
 
 
 def _below(path: str, parent: str) -> bool:
-    return path.startswith(parent) and path != parent and path[len(parent)] in "[."
+    return path.startswith(parent) and path != parent and path[len(parent)] in "[.{"
 
 
 def _one_sided(path: str, left: Leaf | None, right: Leaf | None) -> list[LeafDifference]:

@@ -106,7 +106,7 @@ def constant(source: str, value: object, **fields: Any) -> Guard:
 
 
 def type_match(source: str, name: str) -> Guard:
-    return Guard(kind="TYPE_MATCH", source=source, text=f"___check_type_id({source}), type=<class '{name}'>")
+    return Guard(kind="TYPE_MATCH", source=source, text=name)
 
 
 def shape_guard(text: str, line: str = "mod.py:12") -> Guard:
