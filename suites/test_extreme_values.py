@@ -6,7 +6,7 @@ import unittest
 import torch
 from parameterized import parameterized
 
-from .support import agree, same
+from .support import agree
 
 
 class TestHugeInts(unittest.TestCase):
@@ -39,7 +39,9 @@ class TestHugeInts(unittest.TestCase):
         agree(step, *((self.x, n) for n in (2**64 + 1, 2**65, 2**63 - 1)))
 
     def test_as_float(self):
-        agree(lambda x, n: x.double() * float(n), *((self.x, n) for n in (2**53, 2**53 + 1, 2**62)), backend="aot_eager")
+        agree(
+            lambda x, n: x.double() * float(n), *((self.x, n) for n in (2**53, 2**53 + 1, 2**62)), backend="aot_eager"
+        )
 
     def test_hash_constant(self):
         agree(lambda x, n: (x * 31 + n) % 1000003, *((self.x, n) for n in (2**31 - 1, 2**31, 2**40 + 7)))

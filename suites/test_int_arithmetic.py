@@ -73,12 +73,14 @@ class TestBinary(unittest.TestCase):
 
         agree(step, (X, 7, 2), (X, 9, 4), (X, -8, 3), (X, 5, -2))
 
-    @parameterized.expand([entry for entry in BINARY if entry[0] != "divmod"])
+    @parameterized.expand(
+        [entry for entry in BINARY if entry[0].split("_")[-1] in ("divide", "modulo", "power", "shift")]
+    )
     def test_used_by_a_tensor(self, _name, operate):
         def step(x, a, b):
             return x * operate(a, b)
 
-        agree(step, (X, 6, 4), (X, 7, 3), (X, 8, 5), backend="aot_eager")
+        agree(step, (X, 6, 4), (X, 7, 3), (X, 8, 5))
 
 
 class TestUnary(unittest.TestCase):
@@ -87,10 +89,10 @@ class TestUnary(unittest.TestCase):
         def step(x, n):
             return x * 2, operate(n)
 
-        agree(step, *((X, n) for n in (3, 4, 5, -7)))
+        agree(step, *((X, n) for n in (3, 4, -7)))
 
 
-@parameterized_class(("start", "backend"), [(2, "eager"), (2, "aot_eager"), (-6, "eager")])
+@parameterized_class(("start", "backend"), [(2, "aot_eager"), (-6, "eager")])
 class TestLongerFormulas(unittest.TestCase):
     def setUp(self):
         self.x = torch.arange(8, dtype=torch.float32)

@@ -219,7 +219,10 @@ def test_cat_with_own_length():
 
 
 def test_broadcast_of_two_sizes():
-    agree(lambda x, y: x[:, None] + y[None], *((torch.ones(a), torch.ones(b)) for a, b in ((2, 3), (3, 4), (4, 4), (1, 4))))
+    agree(
+        lambda x, y: x[:, None] + y[None],
+        *((torch.ones(a), torch.ones(b)) for a, b in ((2, 3), (3, 4), (4, 4), (1, 4))),
+    )
 
 
 def test_matmul_inner_size():
