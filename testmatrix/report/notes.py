@@ -6,13 +6,20 @@ from collections.abc import Iterable
 
 from testmatrix.report.model import Report
 
+_READABLE = 160
 _SHOWN = 5  # texts of one kind; a recorder that stumbles over everything must not bury the findings
 
 
 def note_lines(report: Report, width: int) -> list[str]:
     """The notes of a report, each kind and text once."""
     lines = [*_compiled_nothing(report), *_pinned(report), *_of_kinds(report)]
-    return [line if len(line) <= width else f"{line[: max(width - 1, 1)]}…" for line in lines]
+    return [cut(line, width) for line in lines]
+
+
+def cut(line: str, width: int) -> str:
+    """A description cut to the terminal's width, but never to less than says what it is about: logs claim 80 columns."""
+    limit = max(width, _READABLE)
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def _compiled_nothing(report: Report) -> list[str]:

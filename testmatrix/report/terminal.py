@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from testmatrix.options import SEVERITIES
 from testmatrix.report.build import int_cell
 from testmatrix.report.model import CauseEntry, FindingEntry, Report
-from testmatrix.report.notes import note_lines
+from testmatrix.report.notes import cut, note_lines
 
 _INDENT = "    "
 _CODES = {"error": "31;1", "warning": "33", "unstable": "35", "info": "36", "dim": "2"}
@@ -35,7 +35,7 @@ def summary_lines(report: Report, *, width: int = 100, color: bool = False, warn
     """What a run says at its end: what ran, findings by cause, notes, and the int line, always last.
 
     A run without findings and notes has two lines. All errors are shown; of warnings ``warnings_shown`` causes (None for all);
-    of the rest, numbers. ``width`` cuts descriptions, never a command.
+    of the rest, numbers. ``width`` cuts descriptions (see :func:`cut`), never a command.
     """
     paint = _painter(color)
     groups = _groups(report)
@@ -93,23 +93,18 @@ def _groups(report: Report) -> list[_Group]:
 
 
 def _full(group: _Group, report: Report, width: int, paint: Callable[[str, str], str]) -> list[str]:
-    first = group.findings[0]
-    head = f"{group.cause.kind}  {cells_text(_all_cells(group, report), report)}  {_number(group.cause.tests, 'test')}"
-    lines = [
-        f"{paint(group.label, group.label)}  {head}  {paint(f'cause {group.cause.cause}', 'dim')}",
-        _cut(f"{_INDENT}{first.summary}", width),
-    ]
-    place = first.evidence.get("frame") or first.evidence.get("region")
-    if place:
-        lines.append(_cut(f"{_INDENT}at {place}", width))
-    return [*lines, f"{_INDENT}{first.rerun}"]
+    place = group.findings[0].evidence.get("frame") or group.findings[0].evidence.get("region")
+    head, what, command = _compact(group, report, width, paint)
+    cause = paint(f"cause {group.cause.cause}", "dim")
+    return [f"{head}  {cause}", what, *([cut(f"{_INDENT}at {place}", width)] if place else []), command]
 
 
 def _compact(group: _Group, report: Report, width: int, paint: Callable[[str, str], str]) -> list[str]:
+    """Head, what differs, and the command; the first finding stands for its cause."""
     first = group.findings[0]
-    tests = f", {group.cause.tests} tests" if group.cause.tests > 1 else ""
-    rest = f"  {group.cause.kind}  {cells_text(_all_cells(group, report), report)}{tests}: {first.summary}"
-    return [paint(group.label, group.label) + _cut(rest, width - len(group.label)), f"{_INDENT}{first.rerun}"]
+    cells = cells_text(_all_cells(group, report), report)
+    head = f"{paint(group.label, group.label)}  {group.cause.kind}  {cells}  {_number(group.cause.tests, 'test')}"
+    return [head, cut(f"{_INDENT}{first.summary}", width), f"{_INDENT}{first.rerun}"]
 
 
 def _left_out(groups: Sequence[_Group]) -> list[str]:
@@ -151,10 +146,6 @@ def _percent(part: int, whole: int) -> str:
     """Rounded down, so that 100 % means all of them; something that is more than nothing never reads as nothing."""
     percent = part * 100 // whole
     return "<1 %" if part and not percent else f"{percent} %"
-
-
-def _cut(line: str, width: int) -> str:
-    return line if len(line) <= width else f"{line[: max(width - 1, 1)]}…"
 
 
 def _painter(color: bool) -> Callable[[str, str], str]:

@@ -65,11 +65,15 @@ def test_many_warnings_do_not_bury_the_rest():
 
 
 def test_descriptions_are_cut_and_commands_are_not():
-    long = finding(test="a.py::test_" + "x" * 200, summary="y" * 200)
-    lines = lines_of([long], width=60)
+    long = finding(test="a.py::test_" + "x" * 300, summary="y" * 300)
+    lines = lines_of([long], width=200)
 
-    assert "    " + "y" * 55 + "…" in lines
-    assert any(line.endswith("x" * 200) for line in lines)
+    assert "    " + "y" * 195 + "…" in lines
+    assert any(line.endswith("x" * 300) for line in lines)
+
+
+def test_a_narrow_terminal_does_not_cut_what_differs_to_nothing():
+    assert "    " + "y" * 155 + "…" in lines_of([finding(summary="y" * 300)], width=20)
 
 
 def test_colour_changes_nothing_but_colour():
