@@ -35,7 +35,7 @@ def _pinned(report: Report) -> list[str]:
         axes = tuple(sorted({axis for result in test.cells.values() for axis in result.pinned}))
         if axes:
             tests.setdefault(axes, set()).add(test.test)
-    return [f"note: {', '.join(axes)} pinned by {_tests(names)}, so not compared across" for axes, names in sorted(tests.items())]
+    return [f"note: {', '.join(axes)} pinned by {_tests(names)} and not compared there" for axes, names in sorted(tests.items())]
 
 
 def _of_kinds(report: Report) -> list[str]:

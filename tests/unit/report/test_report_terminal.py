@@ -90,7 +90,7 @@ def test_notes_are_grouped():
     tests = [result(), result("b", pinned=("shapes",)), result("c", pinned=("shapes",))]
     lines = lines_of(tests=tests, notes=notes)
 
-    assert "note: shapes pinned by 2 tests, so not compared across" in lines
+    assert "note: shapes pinned by 2 tests and not compared there" in lines
     assert "note: recorder: no guards (3 tests)" in lines
     assert sum(line.startswith("note: leak") for line in lines) == 6
     assert "note: leak: and 4 more, all in the JSON report" in lines
