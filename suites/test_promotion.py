@@ -92,3 +92,14 @@ def test_addcmul_value():
 
 def test_result_type():
     agree(lambda x, s: (x + 1, torch.result_type(x, s)), *((make(torch.int32), s) for s in (2, 2.5, True, 3)))
+
+
+# Several values in a row go wrong under torch's own settings; see test_largest_of_int_and_float_keeps_integers.
+@pytest.mark.parametrize("n", [2, 4])
+def test_largest_of_int_and_float(n):
+    agree(lambda x, n: x * max(n, 2.5), (make(torch.int32), n))
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_text_of_a_number_is_compared(n):
+    agree(lambda x, n: x + 1 if f"{n}" == "12" else x * 2, (make(torch.int32), n))
