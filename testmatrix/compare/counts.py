@@ -112,7 +112,8 @@ def _limits(runs: Sequence[Observation]) -> Iterator[Difference]:
     """Frames given up at the recompile limit: from there on the cell ran eager, and equal outputs mean nothing."""
     for run in runs:
         for frame, items in _failures(run, limit=True).items():
-            yield _failed(run, frame, items, "compile.limit", "warning", "at the recompile limit", "not compiled at all")
+            within = next((other.cell for other in runs if frame not in _failures(other, limit=True)), ORACLE)
+            yield _failed(run, frame, items, "compile.limit", "warning", "given up at the recompile limit", within)
 
 
 def _fallbacks(runs: Sequence[Observation]) -> Iterator[Difference]:
@@ -121,10 +122,10 @@ def _fallbacks(runs: Sequence[Observation]) -> Iterator[Difference]:
     compiled = {run.cell: {item.frame for item in run.compiles} for run in runs}
     for run in runs:
         for frame, items in silent[run.cell].items():
-            elsewhere = any(frame in compiled[cell] and frame not in silent[cell] for cell in compiled)
+            elsewhere = next((cell for cell in compiled if frame in compiled[cell] and frame not in silent[cell]), None)
             severity: Severity = "warning" if elsewhere else "info"
             why = f"run eager: compiling fails with {items[0].exception.type}"
-            yield _failed(run, frame, items, "compile.none", severity, why, "not compiled at all")
+            yield _failed(run, frame, items, "compile.none", severity, why, elsewhere or ORACLE)
 
 
 def _failures(run: Observation, *, limit: bool) -> dict[str, list[FailedCompile]]:
@@ -140,16 +141,22 @@ def _failures(run: Observation, *, limit: bool) -> dict[str, list[FailedCompile]
 
 
 def _failed(
-    run: Observation, frame: str, items: Sequence[FailedCompile], kind: str, severity: Severity, left: str, right: str
+    run: Observation,
+    frame: str,
+    items: Sequence[FailedCompile],
+    kind: str,
+    severity: Severity,
+    left: str,
+    reference: str,
 ) -> Difference:
     exception = items[0].exception
     return Difference(
         kind=kind,
         severity=severity,
         cell=run.cell,
-        reference=ORACLE,
+        reference=reference,
         left=left,
-        right=right,
+        right="meant to be" if reference == ORACLE else "compiled",
         region=frame,
         path=f"line {items[0].line}",
         subject=frame.rsplit(".", 1)[-1],

@@ -24,7 +24,9 @@ _SYMBOL_KINDS: dict[str, NumericKind] = {"size": "sizes", "stride": "strides", "
 #: Guards that settle the type of their source, so that a type guard beside them adds nothing.
 _IMPLY_TYPE = CONSTANT_KINDS | {"TENSOR_MATCH", "ID_MATCH", "CLASS_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "MODULE_MATCH"}
 #: Sources inside torch and Python: which of them a trace touches depends on how torch spells an operation on symbols.
-_INTERNAL = re.compile(r"^G\['__(import_torch|builtins_dict|import_builtins|import_operator|import_math|import_itertools)")
+_INTERNAL = re.compile(
+    r"^__import__\(|^G\['__(import_torch|builtins_dict|import_builtins|import_operator|import_math|import_itertools)"
+)
 _EXTENT = re.compile(r"\b(size|stride)=([\[(])([^\])]*)[\])]")
 _EXTENT_SOURCE = re.compile(r"\.(size|stride)\(\)\[\d+\]|\.(size|stride)\(\d+\)|\.shape\[\d+\]|\.storage_offset\(\)")
 _NUMBERED_ID = re.compile(r"(___check_(?:type|obj)_id\(.*?), \d+\)")
@@ -167,7 +169,8 @@ _AMBIENT = frozenset({"SHAPE_ENV", "GLOBAL_STATE", "DETERMINISTIC_ALGORITHMS", "
 
 
 def _payload(guard: Guard) -> str:
-    return _NUMBERED_ID.sub(r"\1)", stable_source(guard.text))
+    parts = _NUMBERED_ID.sub(r"\1)", stable_source(guard.text)).split(" and ")
+    return " and ".join(sorted(set(parts)))  # torch repeats some checks once for every place that asked for them
 
 
 def _equality(source: str, value: str, kind: NumericKind) -> Numeric:

@@ -18,7 +18,7 @@ BY_DESIGN, FORCED = "by design", "forced"
 
 _NUMBER = re.compile(r"-?\d+")
 #: Sources inside torch and Python are no ints of the user's.
-_INTERNAL = re.compile(r"^G\['__(import_|builtins)|^utils_device|__import_torch")
+_INTERNAL = re.compile(r"^__import__\(|^G\['torch'\]|^G\['__(import_|builtins)|^utils_device|__import_torch")
 #: Sizes and strides are counted as sizes, whatever the attribute that they were reached by.
 _EXTENT = re.compile(r"\.(size|stride)\(\)|\.shape\[|\.storage_offset\(\)|\.ndim$|\.(size|stride)\(\d+\)")
 _DESIGN = (
@@ -26,7 +26,7 @@ _DESIGN = (
     (re.compile(r"dict(?:ionary)?[._]?keys|\.keys\(\)|DictKey|ConstDictKey"), "dict key"),
     (re.compile(r"_parameters\b|_buffers\b"), "parameter"),
     (re.compile(r"^G\["), "global"),
-    (re.compile(r"_modules\b|\.\w+$"), "module attribute"),
+    (re.compile(r"_modules\b|\.\w+(?:\[[^\]]*\])*$"), "module attribute"),
 )
 #: What a user's line of source says of why an int was forced, most telling first.
 _FORCERS = (
@@ -98,7 +98,7 @@ def _pinned(observations: Mapping[str, Observation], cell: str, region: str) -> 
 
 def _finding(row: IntRow, cells: tuple[str, ...], grid: Grid) -> Finding:
     state = row.cells[cells[0]]
-    value = f" to {state.value}" if state.value else ""
+    value = f" as {state.value}" if state.value else ""
     at = f" at {state.line}" if state.line else ""
     return Finding(
         test=row.test,

@@ -119,6 +119,13 @@ def test_guards_inside_torch_follow_from_how_an_operation_is_spelled() -> None:
     assert compare_guards(compiled(), compiled(inside), SHAPES) == ()
 
 
+def test_checks_that_torch_repeats_count_once() -> None:
+    def made(times: int) -> Guard:
+        return Guard(kind="FUNCTORCH_STACK_MATCH", source="", text=" and ".join(["compare_functorch_state([])"] * times))
+
+    assert compare_guards(compiled(made(1)), compiled(made(4)), frozenset()) == ()
+
+
 def test_opaque_guards_are_carried_as_text() -> None:
     odd = Guard(kind="NEW_KIND", source="L['q']", text="something(L['q'])")
     (one,) = compare_guards(compiled(odd), compiled(), SHAPES)

@@ -47,6 +47,7 @@ def test_an_int_in_no_guard_and_no_symbol_is_unused() -> None:
     [
         ("G['TICK']", "global"),
         ("L['self'].calls", "module attribute"),
+        ("L['self'].stages[2]", "module attribute"),
         ("L['f'].__defaults__[0]", "default argument"),
         ("list(dict.keys(L['d']))[0]", "dict key"),
     ],
