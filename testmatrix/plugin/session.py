@@ -102,7 +102,7 @@ class MatrixSession:
         info = RunInfo(
             id=uuid.uuid4().hex[:12],
             started=self._started.isoformat(timespec="seconds"),
-            torch=torch.__version__,
+            torch=str(torch.__version__),  # a class of its own
             python=platform.python_version(),
             platform=platform.platform(),
             grid={axis.name: tuple(value.name for value in axis.values) for axis in self.grid.axes},
