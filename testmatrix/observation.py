@@ -92,6 +92,7 @@ class Guard:
     value: str = ""  #: ``repr`` of the constant for guards that compare with one
     value_type: str = ""  #: Python type of that constant: ``int``
     line: str = ""  #: the user's line that made the guard: ``file.py:12``
+    code: str = ""  #: the source of that line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,8 @@ class Symbol:
     lower: str = ""  #: bounds of its range, ``-oo`` and ``oo`` where there are none
     upper: str = ""
     replacement: str = ""  #: expression that the symbol was replaced by; a number where it was specialised
-    line: str = ""  #: the user's line that created, or else specialised, it
+    line: str = ""  #: the user's line that specialised, or else created, it
+    code: str = ""  #: the source of that line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

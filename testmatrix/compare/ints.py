@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from testmatrix.compare.finding import Evidence, Finding, IntRow, IntState
@@ -39,15 +39,13 @@ _FORCERS = (
 )
 
 
-def int_rows(
-    observations: Mapping[str, Observation], grid: Grid, source_text: Callable[[str], str] = lambda line: ""
-) -> tuple[IntRow, ...]:
+def int_rows(observations: Mapping[str, Observation], grid: Grid) -> tuple[IntRow, ...]:
     """One row for each region and source, sorted; a cell that was not run itself shows what stood for it."""
     tables: dict[str, dict[tuple[str, str], IntState]] = {}
     for cell in grid.cells:
         observation = observations.get(cell.name)
         if observation is not None and not observation.same_as:
-            tables[cell.name] = _states(observation, grid, source_text)
+            tables[cell.name] = _states(observation, grid)
     for cell in grid.cells:
         observation = observations.get(cell.name)
         if observation is not None and observation.same_as in tables:
@@ -128,15 +126,15 @@ class _Seen:
     """What the compiles of one cell say of one source."""
 
     symbolic: bool = False
-    forced: list[tuple[str, str]] = field(default_factory=list)  #: (value, line)
+    forced: list[tuple[str, str, str]] = field(default_factory=list)  #: (value, line, code)
     guarded: list[Guard] = field(default_factory=list)
 
-    def state(self, source: str, specialises: bool, source_text: Callable[[str], str]) -> IntState:
+    def state(self, source: str, specialises: bool) -> IntState:
         if self.symbolic:
             return IntState(state="symbolic")
         if self.forced:
-            value, line = self.forced[0]
-            return IntState(state="constant", value=value, line=line, reason=f"{FORCED}: {_forcer(source_text(line))}")
+            value, line, code = self.forced[0]
+            return IntState(state="constant", value=value, line=line, reason=f"{FORCED}: {_forcer(code)}")
         if self.guarded:
             guard = self.guarded[0]
             reason = "setting of the cell" if specialises and not _hard_constant(source) else _design(source)
@@ -144,7 +142,7 @@ class _Seen:
         return IntState(state="unused")
 
 
-def _states(observation: Observation, grid: Grid, source_text: Callable[[str], str]) -> dict[tuple[str, str], IntState]:
+def _states(observation: Observation, grid: Grid) -> dict[tuple[str, str], IntState]:
     calls = {call.index: call.region for call in observation.regions}
     seen: dict[tuple[str, str], _Seen] = {}
     for call in observation.regions:
@@ -159,7 +157,7 @@ def _states(observation: Observation, grid: Grid, source_text: Callable[[str], s
             entry.forced.extend(one.forced)
             entry.guarded.extend(one.guarded)
     specialises = not carries_ints(grid, observation.cell)
-    return {key: entry.state(key[1], specialises, source_text) for key, entry in seen.items()}
+    return {key: entry.state(key[1], specialises) for key, entry in seen.items()}
 
 
 def _as_guarded(path: str) -> str:
@@ -177,11 +175,11 @@ def _seen_in(compiled: Compile) -> Iterator[tuple[str, _Seen]]:
     for symbol in compiled.symbols:
         if symbol.kind != "int":
             continue
-        value, line = _specialised(symbol, compiled.guards)
+        value, where = _specialised(symbol, compiled.guards)
         for source in map(stable_source, symbol.sources):
             if _is_users(source):
                 carried.add(source)
-                yield source, _Seen(symbolic=not value, forced=[(value, line)] if value else [])
+                yield source, _Seen(symbolic=not value, forced=[(value, *where)] if value else [])
     for guard in compiled.guards:
         source = stable_source(guard.source)
         constant = guard.kind in CONSTANT_KINDS and guard.value_type == "int"
@@ -189,20 +187,29 @@ def _seen_in(compiled: Compile) -> Iterator[tuple[str, _Seen]]:
             yield source, _Seen(guarded=[guard])
 
 
-def _specialised(symbol: Symbol, guards: Sequence[Guard]) -> tuple[str, str]:
-    """(value, line) of a symbol that was turned into a constant: by replacement, by its range or by a shape guard."""
+def _specialised(symbol: Symbol, guards: Sequence[Guard]) -> tuple[str, tuple[str, str]]:
+    """(value, (line, code)) of a symbol that was turned into a constant: by replacement, by its range or by a shape guard."""
     names = "|".join(map(re.escape, (symbol.name, *symbol.sources)))
     equality = re.compile(rf"Eq\((?:{names}), (-?\d+)\)|(?:{names}) == (-?\d+)")
     matches = ((equality.fullmatch(guard.text), guard) for guard in guards if guard.kind == "SHAPE")
-    guarded, line = next(((match.group(1) or match.group(2), guard.line) for match, guard in matches if match), ("", ""))
+    found = ((match.group(1) or match.group(2), _where(guard)) for match, guard in matches if match)
+    guarded, where = next(found, ("", ("", "")))
+    if not where[0]:
+        where = _where(symbol)
     if _NUMBER.fullmatch(symbol.replacement):
-        return symbol.replacement, line or symbol.line
+        return symbol.replacement, where
     if symbol.lower and symbol.lower == symbol.upper:
-        return symbol.lower, line or symbol.line
+        return symbol.lower, where
     if guarded:
-        return guarded, line or symbol.line
+        return guarded, where
     constant = next((one for one in guards if one.kind in CONSTANT_KINDS and one.source in symbol.sources), None)
-    return (constant.value, constant.line or symbol.line) if constant is not None else ("", "")
+    if constant is None:
+        return "", ("", "")
+    return constant.value, _where(constant) if constant.line else where
+
+
+def _where(origin: Guard | Symbol) -> tuple[str, str]:
+    return origin.line, origin.code
 
 
 def _hard_constant(source: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from testmatrix.compare.compiles import compare_compiles
 from testmatrix.compare.counts import compare_counts
@@ -16,13 +16,11 @@ from testmatrix.grid import Grid
 from testmatrix.observation import ORACLE, Observation
 
 
-def compare_test(
-    observations: Mapping[str, Observation], grid: Grid, source_text: Callable[[str], str] = lambda line: ""
-) -> tuple[Finding, ...]:
+def compare_test(observations: Mapping[str, Observation], grid: Grid) -> tuple[Finding, ...]:
     """The findings of one test, from its observations by cell and, where there is one, the oracle's.
 
-    Cells recorded as ``same_as`` another were not run and say nothing. ``source_text`` gives the source at ``file.py:12``, for
-    naming what forced an int to a constant. The order of the result depends on nothing but its content.
+    Cells recorded as ``same_as`` another were not run and say nothing. The order of the result depends on nothing but its
+    content.
     """
     cells = run_cells(observations, grid)
     if not cells:
@@ -36,7 +34,7 @@ def compare_test(
     findings = [
         *compare_outcomes(observations, cells),
         *fold(test, differences, cells),
-        *specialised_ints(int_rows(observations, grid, source_text), observations, grid),
+        *specialised_ints(int_rows(observations, grid), observations, grid),
     ]
     return tuple(sorted(findings, key=_order))
 

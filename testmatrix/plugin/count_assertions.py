@@ -96,9 +96,13 @@ def _counting_statements(filename: str) -> dict[int, str]:
         return {}
     found: dict[int, str] = {}
     for statement in _find_statements(tree):
-        text = (ast.get_source_segment(source, statement) or "").split("\n", 1)[0]
+        text = _first_line(source, statement)
         found.update(dict.fromkeys(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), text))
     return found
+
+
+def _first_line(source: str, statement: ast.stmt) -> str:
+    return (ast.get_source_segment(source, statement) or "").split("\n", 1)[0]
 
 
 def _find_statements(tree: ast.Module) -> list[ast.stmt]:
@@ -180,7 +184,7 @@ class _Guarding(ast.NodeTransformer):
     """Wraps count assertions so that their failure is noted instead of raised."""
 
     def __init__(self, statements: list[ast.stmt], source: str, name: str) -> None:
-        self._texts = {id(s): f"{name}:{s.lineno}: {(ast.get_source_segment(source, s) or '').splitlines()[0]}" for s in statements}
+        self._texts = {id(s): f"{name}:{s.lineno}: {_first_line(source, s)}" for s in statements}
 
     def visit(self, node: ast.AST) -> Any:
         text = self._texts.get(id(node))
@@ -190,7 +194,8 @@ class _Guarding(ast.NodeTransformer):
             "try:\n    pass\nexcept AssertionError as _testmatrix_error:\n"
             f"    __import__({__name__!r}, fromlist=['note']).note(_testmatrix_error, {text!r})"
         ).body[0]
-        assert isinstance(guard, ast.Try) and isinstance(node, ast.stmt)
+        assert isinstance(guard, ast.Try)
+        assert isinstance(node, ast.stmt)
         guard.body = [node]
         for each in (guard, *ast.walk(guard.handlers[0])):
             if isinstance(each, (ast.stmt, ast.expr, ast.ExceptHandler)):

@@ -76,9 +76,7 @@ class Explorer:
             findings = compare_test(observations, self.grid)
         if self.control:
             findings = self._controlled(findings, observations, count)
-        return Explored(
-            observations=observations, findings=findings, ints=int_rows(observations, self.grid), runs=count.runs
-        )
+        return Explored(observations=observations, findings=findings, ints=int_rows(observations, self.grid), runs=count.runs)
 
     def _controlled(
         self, findings: tuple[Finding, ...], observations: dict[str, Observation], run: RunOnce

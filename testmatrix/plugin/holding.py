@@ -38,11 +38,15 @@ def held_reports(config: pytest.Config) -> Iterator[list[pytest.TestReport]]:
         manager._inner_hookexec = execute
 
 
-def failed_subtests(config: pytest.Config, nodeid: str) -> int:
-    return 0 if failed_subtests_key is None else config.stash[failed_subtests_key][nodeid]
+def _key(item: pytest.Item) -> Any:
+    return getattr(item, "id", item.nodeid)  # older pytest counts by node id
 
 
-def set_failed_subtests(config: pytest.Config, nodeid: str, number: int) -> None:
+def failed_subtests(item: pytest.Item) -> int:
+    return 0 if failed_subtests_key is None else item.config.stash[failed_subtests_key][_key(item)]
+
+
+def set_failed_subtests(item: pytest.Item, number: int) -> None:
     """pytest fails a test that has any when its report is logged; each run of the item starts with none."""
     if failed_subtests_key is not None:
-        config.stash[failed_subtests_key][nodeid] = number
+        item.config.stash[failed_subtests_key][_key(item)] = number

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, cast
+from typing import cast
 
 import pytest
 
-from testmatrix.observation import ExceptionRecord, Outcome, Phase, When
+from testmatrix.observation import ExceptionRecord, Outcome, Phase
 
 #: Phase → exceptions in the order in which they were raised (subtests raise several).
 Exceptions = Mapping[str, list[ExceptionRecord]]
@@ -39,8 +39,8 @@ def phases_of(reports: Iterable[pytest.TestReport], exceptions: Exceptions) -> t
         raised = waiting.pop(0) if waiting and (not report.passed or hasattr(report, "wasxfail")) else None
         phases.append(
             Phase(
-                when=cast("When", report.when),
-                outcome=cast("Literal['passed', 'failed', 'skipped']", report.outcome),
+                when=report.when or "call",
+                outcome=report.outcome,
                 duration=report.duration,
                 exception=raised,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,7 +93,7 @@ class ItemRunner:
     def _once(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None = None) -> Run:
         self._renew()
         started = time.perf_counter()
-        guard = nullcontext([]) if assertion is None else count_assertions.passed_over(assertion, self._item.config)
+        guard = _nothing_passed_over() if assertion is None else count_assertions.passed_over(assertion, self._item.config)
         with cells.running(self._setup(request), self._watch, self._max_kept) as recording:
             with guard as failed, self._reports() as reports:
                 runtestprotocol(self._item, log=True, nextitem=self._item.parent)
@@ -102,7 +102,7 @@ class ItemRunner:
                 recording.notes.append(Note(kind="teardown", text=f"tearing down a wider fixture: {exceptions.record(error)}"))
         if passed is not None:
             passed.extend(failed)
-        subtests = holding.failed_subtests(self._item.config, self._item.nodeid)
+        subtests = holding.failed_subtests(self._item)
         observation = self._observation(request, recording, reports, subtests, time.perf_counter() - started)
         return Run(observation, tuple(reports), subtests)
 
@@ -119,7 +119,7 @@ class ItemRunner:
         self._parameters.renew()
         item._report_sections.clear()
         item.user_properties[:] = self._user_properties
-        holding.set_failed_subtests(item.config, item.nodeid, 0)
+        holding.set_failed_subtests(item, 0)
         if getattr(item, "_excinfo", None):
             item._excinfo = None
         if self._doctest_globals is not None:
@@ -161,3 +161,8 @@ class ItemRunner:
             for axis in self._grid.axes
             if any((s.module, s.name) in recording.settings_written for value in axis.values for s in value.settings)
         )
+
+
+@contextmanager
+def _nothing_passed_over() -> Iterator[list[str]]:
+    yield []

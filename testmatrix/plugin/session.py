@@ -181,6 +181,6 @@ def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestRep
 def _log(item: pytest.Item, reports: list[pytest.TestReport], failed_subtests: int) -> None:
     from testmatrix.plugin import holding
 
-    holding.set_failed_subtests(item.config, item.nodeid, failed_subtests)
+    holding.set_failed_subtests(item, failed_subtests)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)

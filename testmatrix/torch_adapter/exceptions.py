@@ -60,14 +60,19 @@ def _inside(error: BaseException) -> BaseException:
     return error
 
 
+_NAMED_INSIDE = re.compile(
+    r"^(?:[\w.]+: )*?(?P<after>[A-Z]\w*(?:Error|Exception|Exit|Interrupt))\b: |\bgot (?P<got>[A-Z]\w*Error)\("
+)
+
+
 def _type_named_in(error: BaseException) -> str:
     """``InternalTorchDynamoError: TypeError: …`` names the class inside where it is not linked."""
-    match = re.match(r"(?:[\w.]+: )*?([A-Z]\w*(?:Error|Exception|Exit|Interrupt))\b: ", str(error))
-    return match.group(1) if match else ""
+    match = _NAMED_INSIDE.search(str(error))
+    return (match["after"] or match["got"]) if match else ""
 
 
 #: Directories whose frames are never the user's: torch's and our own.
-_INSIDE = tuple(os.path.dirname(os.path.abspath(package.__file__)) + os.sep for package in (torch, testmatrix) if package.__file__)
+_INSIDE = tuple(os.path.join(os.path.dirname(str(package.__file__)), "") for package in (torch, testmatrix))
 
 
 def is_users(filename: str) -> bool:

@@ -28,6 +28,7 @@ _AMBIENT = frozenset(
 _CONSTANT = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _ID = re.compile(r"\b(?:\d{7,}|0x[0-9a-f]+)\b")
 _COMPILED_NAMES = re.compile(r"__builtins_dict___\d+|__compiled_fn_\d+\w*|___\w+?_\d+(?=')")
+_USER_LOCATION = re.compile(r"^(?P<code>.*?)  # \S*?(?P<file>[^/\s]+):(?P<line>\d+) in ", re.S)
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<source>.*?), (?P<rest>\w+, DispatchKeySet\(.*\), .*)\)(?:  #.*)?$", re.S)
 
 
@@ -36,9 +37,8 @@ def read(guard_manager: Any, builder: Any) -> tuple[tuple[Guard, ...], tuple[Sym
     output_graph = builder.check_fn_manager.output_graph
     scope = _Scope(builder)
     tensors = dict(_tensor_checks(guard_manager.root))
-    guards = {guard: None for guard in _discrete(output_graph.guards, scope, tensors)}
     shape_env = output_graph.shape_env
-    guards.update((guard, None) for guard in _shape_guards(shape_env))
+    guards = dict.fromkeys((*_discrete(output_graph.guards, scope, tensors), *_shape_guards(shape_env)))  # each once
     return tuple(guards), tuple(_symbols(shape_env))
 
 
@@ -87,9 +87,9 @@ def _discrete(guards: Iterable[Any], scope: _Scope, tensors: dict[str, str]) -> 
             text = " and ".join(plain(code) for code in guard.code_list)
         else:
             text = scope.describe(guard)
-        yield Guard(
-            kind=kind, source=plain(guard.name), text=text[:2000], value=value, value_type=value_type, line=_line(guard.user_stack)
-        )
+        line, code = _line(guard.user_stack)
+        source = plain(guard.name)
+        yield Guard(kind=kind, source=source, text=text[:2000], value=value, value_type=value_type, line=line, code=code)
 
 
 def plain(code: str) -> str:
@@ -98,14 +98,14 @@ def plain(code: str) -> str:
     return _ID.sub("N", _COMPILED_NAMES.sub(lambda match: re.sub(r"\d+", "N", match.group()), text))
 
 
-def _line(stack: Any) -> str:
-    """``file.py:12`` of the innermost user frame outside torch, or else of the innermost."""
+def _line(stack: Any) -> tuple[str, str]:
+    """``file.py:12`` and its source, of the innermost frame that is the user's, or else of the innermost."""
     if not stack:
-        return ""
+        return "", ""
     frames = list(stack)
     outside = [frame for frame in frames if is_users(frame.filename)]
     frame = outside[-1] if outside else frames[-1]
-    return f"{os.path.basename(frame.filename)}:{frame.lineno}"
+    return f"{os.path.basename(frame.filename)}:{frame.lineno}", (frame.line or "").strip()
 
 
 def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
@@ -123,15 +123,16 @@ def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
         pending.extend(current.get_child_managers())
 
 
-def _location(sloc: Any) -> str:
-    """``file.py:12`` of what a shape guard says of the user's code."""
-    match = re.search(r"([^\s/]+\.py):(\d+)", str(getattr(sloc, "maybe_user_loc", None) or ""))
-    return f"{match[1]}:{match[2]}" if match else ""
+def _location(sloc: Any) -> tuple[str, str]:
+    """``file.py:12`` and its source, of what a shape guard says of the user's code (``if n == 5:  # dir/file.py:12 in f``)."""
+    match = _USER_LOCATION.match(str(getattr(sloc, "maybe_user_loc", None) or ""))
+    return (f"{match['file']}:{match['line']}", match["code"].strip()) if match else ("", "")
 
 
 def _shape_guards(shape_env: Any) -> Iterator[Guard]:
     for guard in shape_env.guards:
-        yield Guard(kind="SHAPE", source="", text=str(guard.expr), line=_location(guard.sloc))
+        line, code = _location(guard.sloc)
+        yield Guard(kind="SHAPE", source="", text=str(guard.expr), line=line, code=code)
 
 
 def _symbols(shape_env: Any) -> Iterator[Symbol]:
@@ -141,7 +142,9 @@ def _symbols(shape_env: Any) -> Iterator[Symbol]:
         names = tuple(plain(str(source.name)) for source in sources)
         bounds = shape_env.var_to_range.get(symbol)
         replacement = shape_env.replacements.get(symbol)
-        line = _location(replaced_at.get(symbol)) or _line_of_traceback(created.get(symbol))
+        line, code = _location(replaced_at.get(symbol))
+        if not line:
+            line, code = _line_of_traceback(created.get(symbol))
         if bounds is not None and bounds.lower == bounds.upper and replacement is None:
             replacement = bounds.lower
         yield Symbol(
@@ -153,14 +156,15 @@ def _symbols(shape_env: Any) -> Iterator[Symbol]:
             upper=_bound(bounds.upper) if bounds is not None else "",
             replacement="" if replacement is None else str(replacement),
             line=line,
+            code=code,
         )
 
 
-def _line_of_traceback(captured: Any) -> str:
+def _line_of_traceback(captured: Any) -> tuple[str, str]:
     try:
-        return _line(captured.summary()) if captured is not None else ""
+        return _line(captured.summary()) if captured is not None else ("", "")
     except Exception:
-        return ""
+        return "", ""
 
 
 def _bound(value: Any) -> str:

@@ -62,16 +62,14 @@ class LeafReader:
         self._walk(root, name, leaves, values, 2 if attributes else 0, 0, set())
         return tuple(leaves)
 
-    def _walk(
-        self, node: Any, path: str, out: list[Leaf], values: bool, attributes: int, depth: int, seen: set[int]
-    ) -> None:
+    def _walk(self, node: Any, path: str, out: list[Leaf], values: bool, attributes: int, depth: int, seen: set[int]) -> None:
         if len(out) >= _LIMIT_LEAVES or depth > _LIMIT_DEPTH:
             return
         if isinstance(node, torch.Tensor):
             self._tensor(node, path, out, values)
             return
         name = qualified(type(node))
-        if isinstance(node, _SCALARS) or isinstance(node, enum.Enum):
+        if isinstance(node, (*_SCALARS, enum.Enum)):
             out.append(Leaf(path=path, type=name, value=scalar_text(node)))
             return
         if isinstance(node, (torch.SymInt, torch.SymFloat, torch.SymBool)):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,15 @@ def made(*compiles: Compile, source: str = "L['n']", value: object = 5, **fields
 
 
 def state(*compiles: Compile, source: str = "L['n']", code: str = "") -> IntState:
-    (row,) = int_rows(made(*compiles, source=source), GRID, lambda line: code)
+    told = tuple(
+        replace(
+            one,
+            guards=tuple(replace(guard, code=code) for guard in one.guards),
+            symbols=tuple(replace(symbol, code=code) for symbol in one.symbols),
+        )
+        for one in compiles
+    )
+    (row,) = int_rows(made(*told, source=source), GRID)
     assert (row.test, row.source) == (TEST, source)
     return row.cells[UNSPEC]
 
