@@ -39,9 +39,12 @@ class MatrixPlugin:
         with self._matrix.fixture_setup(fixturedef, request):
             return (yield)
 
+    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+        self._matrix.fixture_torn_down(fixturedef)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        self._matrix.on_call()
+        self._matrix.on_function()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:

@@ -1,140 +1,91 @@
 """What a test's earlier run in the same process must not leave behind for the next one.
 
 A bare run executes a test once, so suites are free to change what they were given: parameters of ``parametrize``, module-level
-counters and tensors, class attributes. Each cell starts from what the first one started from.
+counters and tensors, class attributes, what a module's fixture returned. Each cell starts from what the first one started from.
 """
 
 from __future__ import annotations
 
-import copy
 import sys
-from collections.abc import MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-_REBOUND = (bool, int, float, complex, str, bytes, type(None), tuple, frozenset)
-_CONTAINERS = (list, dict, set)
+from testmatrix.plugin.contents import Contents, Names
+
+#: Where classes and modules are no part of a suite.
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "torch", "numpy", "pytest", "_pytest"})
 
 
-def _is_tensor(value: object) -> bool:
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
+class Pristine:
+    """What one item's runs start from."""
 
-
-def _is_state(value: object) -> bool:
-    """Data that a test may change in place and that can be copied without changing what it is."""
-    torch = sys.modules.get("torch")
-    numpy = sys.modules.get("numpy")
-    return (
-        isinstance(value, _CONTAINERS)
-        or (torch is not None and isinstance(value, (torch.Tensor, torch.nn.Module)))
-        or (numpy is not None and isinstance(value, numpy.ndarray))
-    )
-
-
-class Parameters:
-    """Parameters of a parametrised item, given to every run as fresh copies."""
-
-    def __init__(self, item: pytest.Item) -> None:
-        self._callspec: Any = getattr(item, "callspec", None)
-        self._original: dict[str, Any] = {}
-        self._kept: dict[str, Any] = {}
-        if self._callspec is None:
-            return
-        self._original = dict(self._callspec.params)
-        for name, value in self._original.items():
-            copied = _copied(value)
-            if copied is not None:
-                self._kept[name] = copied
-
-    def renew(self) -> None:
-        """Put fresh copies of what can be changed in place where pytest takes parameters from."""
-        for name, value in self._kept.items():
-            copied = _copied(value)
-            if copied is not None:
-                self._callspec.params[name] = copied
-
-    def restore(self) -> None:
-        if self._kept:
-            self._callspec.params.update(self._original)
-
-
-def _copied(value: Any) -> Any:
-    if not _is_state(value):
-        return None
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # not everything in it can be copied: then it is shared, as it was
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """A mutable object and what was in it."""
-
-    target: Any
-    content: Any
-    version: int = 0
-
-
-class Namespaces:
-    """Names of the test's module and class, as they were right before the first run's test body."""
-
-    def __init__(self, item: pytest.Item) -> None:
-        owners = [getattr(item, "module", None), getattr(item, "cls", None)]
+    def __init__(self, item: Any) -> None:
+        self._item = item
+        module = getattr(item, "module", None)
+        owners = [module, *(cls for cls in getattr(getattr(item, "cls", None), "__mro__", ()) if _is_suites(cls))]
         self._owners = [owner for owner in owners if owner is not None]
-        self._names: list[dict[str, Any]] = []
-        self._contents: list[_Content] = []
+        classes = {owner.__module__ for owner in self._owners if isinstance(owner, type)}
+        modules = {getattr(module, "__name__", ""), "torch._dynamo.testing"} | classes
+        self._contents = Contents(frozenset(modules))
+        self._contents.add(_parameters(item))
+        self._names: list[Names] | None = None
+        self._stash = dict(item.stash._storage)
+        self._markers = list(item.own_markers)
+        self._keywords = dict(item.keywords._markers)
+        self._extra_keywords = set(item.extra_keyword_matches)
+        self._user_properties = list(item.user_properties)
+        dtest = getattr(item, "dtest", None)
+        self._doctest_globals: dict[str, Any] | None = None if dtest is None else dict(dtest.globs)
 
     def save(self) -> None:
-        """Take the present state; later calls do nothing."""
-        if self._names:
+        """Right before anything of the first run that belongs to the function alone; later calls do nothing."""
+        if self._names is not None:
             return
-        for owner in self._owners:
-            names = {name: value for name, value in vars(owner).items() if not name.startswith("__")}
-            self._names.append(names)
-            for value in names.values():
-                content = _content(value)
-                if content is not None:
-                    self._contents.append(content)
+        self._names = [Names(owner) for owner in self._owners]
+        for names in self._names:
+            self._contents.add(names.values())
+        self._contents.add(_wider_values(self._item))
 
-    def restore(self) -> None:
-        """Rebind names that were rebound and put back what was in containers and tensors."""
-        for owner, names in zip(self._owners, self._names, strict=False):
-            for name, value in names.items():
-                present = vars(owner).get(name, names)
-                if present is not value and (present is names or isinstance(value, _REBOUND) or callable(value)):
-                    setattr(owner, name, value)
-        for content in self._contents:
-            _put_back(content)
+    def put_back(self) -> None:
+        """Undo what an earlier run left behind."""
+        for names in self._names or ():
+            names.put_back()
+        self._contents.put_back()
+        item = self._item
+        item._report_sections.clear()
+        item.own_markers[:] = self._markers
+        item.user_properties[:] = self._user_properties
+        for mapping, content in ((item.stash._storage, self._stash), (item.keywords._markers, self._keywords)):
+            mapping.clear()
+            mapping.update(content)
+        item.extra_keyword_matches.clear()
+        item.extra_keyword_matches.update(self._extra_keywords)
+        if getattr(item, "_excinfo", None):
+            item._excinfo = None  # unittest's
+        if self._doctest_globals is not None:
+            item.dtest.globs.update(self._doctest_globals)  # running a doctest clears them
 
-
-def _content(value: Any) -> _Content | None:
-    if type(value) in _CONTAINERS and len(value) <= 10_000:
-        return _Content(value, copy.copy(value))
-    if _is_tensor(value) and type(value).__name__ in ("Tensor", "Parameter") and value.numel() <= 1_000_000:
-        return _Content(value, value.detach().clone(), value._version)
-    return None
-
-
-def _put_back(content: _Content) -> None:
-    target = content.target
-    if _is_tensor(target):
-        if target._version != content.version and target.shape == content.content.shape:
-            with sys.modules["torch"].no_grad():
-                target.copy_(content.content)
-    elif _changed(target, content.content):
-        if isinstance(target, list):
-            target[:] = content.content
-        elif isinstance(target, (MutableMapping, set)):
-            target.clear()
-            target.update(content.content)
+    def forget_instance(self) -> None:
+        """Have the next run make an instance of the test's class; unittest's items do so themselves."""
+        item = self._item
+        if isinstance(item.parent, pytest.Class) and getattr(item, "_instance", None) is not None:
+            del item._instance
+            item._obj = None
 
 
-def _changed(target: Any, content: Any) -> bool:
-    try:
-        return bool(target != content)
-    except Exception:  # tensors in it, which have no truth value
-        return True
+def _is_suites(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] not in _LIBRARIES and cls is not object
+
+
+def _parameters(item: Any) -> list[object]:
+    callspec = getattr(item, "callspec", None)
+    return [] if callspec is None else list(callspec.params.values())
+
+
+def _wider_values(item: Any) -> Iterator[object]:
+    """What fixtures of wider scope have made for the item so far."""
+    for fixturedef in getattr(getattr(item, "_request", None), "_fixture_defs", {}).values():
+        if fixturedef.scope != "function" and fixturedef.cached_result is not None:
+            yield fixturedef.cached_result[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,12 +13,12 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from testmatrix.grid import Grid
-from testmatrix.observation import ExceptionRecord, Note, Observation
-from testmatrix.plugin import count_assertions, holding, outcomes
+from testmatrix.observation import ExceptionRecord, Observation
+from testmatrix.plugin import count_assertions, holding, outcomes, teardown
 from testmatrix.plugin.count_assertions import CountAssertion
 from testmatrix.plugin.exploration import Request
 from testmatrix.plugin.fixtures import CellFixtures
-from testmatrix.plugin.pristine import Namespaces, Parameters
+from testmatrix.plugin.pristine import Pristine
 from testmatrix.torch_adapter import cell as cells
 from testmatrix.torch_adapter import exceptions
 from testmatrix.torch_adapter.recording import Recording
@@ -33,6 +34,7 @@ class Run:
     observation: Observation
     reports: tuple[pytest.TestReport, ...]
     failed_subtests: int
+    warnings: tuple[warnings.WarningMessage, ...] = ()
 
 
 @dataclass
@@ -51,11 +53,7 @@ class ItemRunner:
         self._grid, self._fixtures, self._max_kept = grid, fixtures, max_kept
         settings = (setting for axis in grid.axes for value in axis.values for setting in value.settings)
         self._watch = tuple(sorted({(setting.module, setting.name) for setting in settings}))
-        self._parameters = Parameters(item)
-        self._namespaces = Namespaces(item)
-        dtest = getattr(item, "dtest", None)
-        self._doctest_globals: dict[str, Any] | None = None if dtest is None else dict(dtest.globs)
-        self._user_properties = list(item.user_properties)
+        self._pristine = Pristine(item)
         self._raised = _Raised()
         self.runs: dict[str, Run] = {}  #: the first run of each cell, by its name
 
@@ -75,10 +73,6 @@ class ItemRunner:
         self.runs.setdefault(request.name, run)
         return run.observation
 
-    def finish(self) -> None:
-        """Give back what was exchanged for the runs."""
-        self._parameters.restore()
-
     def on_exception(self, when: str, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """An exception that ended a phase or a subtest of the run that is going on."""
         error = excinfo.value
@@ -86,25 +80,28 @@ class ItemRunner:
         if isinstance(error, AssertionError) and self._raised.count_assertion is None:
             self._raised.count_assertion = count_assertions.find(error.__traceback__)
 
-    def on_call(self) -> None:
-        """Right before the first run's test body: what the namespaces hold now is what later runs start from."""
-        self._namespaces.save()
+    def on_function(self) -> None:
+        """Wider scopes are set up, the function's own begins: what there is now is what later runs start from."""
+        self._fixtures.begin_function()
+        self._pristine.save()
 
     def _once(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None = None) -> Run:
         self._renew()
         started = time.perf_counter()
         guard = _nothing_passed_over() if assertion is None else count_assertions.passed_over(assertion, self._item.config)
-        with cells.running(self._setup(request), self._watch, self._max_kept) as recording:
-            with guard as failed, self._reports() as reports:
-                runtestprotocol(self._item, log=True, nextitem=self._item.parent)
-            raised = self._fixtures.finish()
-            for error in raised:
-                recording.notes.append(Note(kind="teardown", text=f"tearing down a wider fixture: {exceptions.record(error)}"))
+        with (
+            cells.running(self._setup(request), self._watch, self._max_kept) as recording,
+            guard as failed,
+            self._reports() as reports,
+            warnings.catch_warnings(record=True) as warned,
+        ):
+            runtestprotocol(self._item, log=True, nextitem=self._item.parent)
+            teardown.merged(reports, teardown.report_of(self._item, self._fixtures.finish))
         if passed is not None:
             passed.extend(failed)
         subtests = holding.failed_subtests(self._item)
         observation = self._observation(request, recording, reports, subtests, time.perf_counter() - started)
-        return Run(observation, tuple(reports), subtests)
+        return Run(observation, tuple(reports), subtests, tuple(warned or ()))
 
     @contextmanager
     def _reports(self) -> Iterator[list[pytest.TestReport]]:
@@ -113,17 +110,12 @@ class ItemRunner:
 
     def _renew(self) -> None:
         """Undo what an earlier run left on the item itself."""
-        item = self._item
         self._raised = _Raised()
-        self._namespaces.restore()
-        self._parameters.renew()
-        item._report_sections.clear()
-        item.user_properties[:] = self._user_properties
-        holding.set_failed_subtests(item, 0)
-        if getattr(item, "_excinfo", None):
-            item._excinfo = None
-        if self._doctest_globals is not None:
-            item.dtest.globs.update(self._doctest_globals)  # running a doctest clears them
+        self._fixtures.begin()
+        self._pristine.put_back()
+        if self.runs:
+            self._pristine.forget_instance()
+        holding.set_failed_subtests(self._item, 0)
 
     def _setup(self, request: Request) -> cells.CellSetup:
         if request.cell is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from testmatrix.compare.finding import Finding, IntRow
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import ORACLE
 from testmatrix.options import Options
+from testmatrix.plugin import holding, teardown
 from testmatrix.plugin.exploration import Explored, Explorer
 from testmatrix.plugin.fixtures import CellFixtures
 from testmatrix.plugin.runner import ItemRunner, Run
@@ -71,22 +73,26 @@ class MatrixSession:
             self.results.add(item.nodeid, explored)
         finally:
             self._runner = None
-            runner.finish()
         chosen, failing = choose_run(explored, runner.runs, self.options)
         reports = _with_findings(list(chosen.reports), failing)
-        torn_down = _teardown(item, nextitem)
-        if torn_down is not None and torn_down.failed:
-            reports[-1:] = [torn_down]
-        _log(item, reports, chosen.failed_subtests)
+        _log(item, chosen, reports, nextitem)
 
     @contextmanager
     def fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Iterator[None]:
-        with self._fixtures.watching(fixturedef, request):
+        if fixturedef.scope == "function":
+            self.on_function()
             yield
+        else:
+            with self._fixtures.watching(fixturedef, request):
+                yield
 
-    def on_call(self) -> None:
+    def fixture_torn_down(self, fixturedef: pytest.FixtureDef[Any]) -> None:
+        if fixturedef.scope != "function":
+            self._fixtures.torn_down()
+
+    def on_function(self) -> None:
         if self._runner is not None:
-            self._runner.on_call()
+            self._runner.on_function()
 
     def on_exception(self, when: str, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if self._runner is not None:
@@ -162,25 +168,15 @@ def _with_findings(reports: list[pytest.TestReport], failing: tuple[Finding, ...
     return reports
 
 
-def _teardown(item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
-    """Tear down the wider scopes that the next item does not share, as pytest would have after the item."""
-    state = item.session._setupstate
-    if item.session.shouldfail or item.session.shouldstop:
-        nextitem = None
-    if list(state.stack) == (nextitem.listchain() if nextitem is not None else [])[: len(state.stack)]:
-        return None
-    call = pytest.CallInfo.from_call(
-        lambda: state.teardown_exact(nextitem), when="teardown", reraise=(pytest.exit.Exception, KeyboardInterrupt)
-    )
-    if call.excinfo is None:
-        return None
-    report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)
-    return report
-
-
-def _log(item: pytest.Item, reports: list[pytest.TestReport], failed_subtests: int) -> None:
-    from testmatrix.plugin import holding
-
-    holding.set_failed_subtests(item, failed_subtests)
-    for report in reports:
+def _log(item: pytest.Item, chosen: Run, reports: list[pytest.TestReport], nextitem: pytest.Item | None) -> None:
+    """Log the reports of one run as if it were the only one, and tear down wider scopes where pytest would."""
+    holding.set_failed_subtests(item, chosen.failed_subtests)
+    for warning in chosen.warnings:
+        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno, warning.file, warning.line)
+    last = reports[-1:]
+    for report in reports[:-1]:
+        item.ihook.pytest_runtest_logreport(report=report)
+    # Not earlier: the reports so far decide whether the session goes on, and with it what is torn down.
+    teardown.merged(last, teardown.wider_scopes(item, nextitem))
+    for report in last:
         item.ihook.pytest_runtest_logreport(report=report)

@@ -6,7 +6,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from testmatrix.errors import UsageError
 from testmatrix.observation import Note
@@ -58,7 +58,7 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         recording.notes.append(Note(kind="leak", text="an earlier test left a compile unfinished (a compile callback raised)"))
     state.reset_compiler()
     with ExitStack() as stack:
-        stack.callback(state.restore, before, environment=False)
+        stack.callback(lambda: state.restore(recording.before or before))
         stack.enter_context(state.fresh_caches())
         stack.enter_context(_environment(setup.environment))
         settings.apply(setup.settings)
@@ -67,9 +67,25 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         if setup.oracle:
             stack.enter_context(state.compilation_off())
         stack.enter_context(settings.watched(watch, recording.settings_read.add, _writes(recording)))
+        recording.before, recording.environment = before, dict(os.environ)
         recordings.activate(recording)
         stack.callback(recordings.activate, None)
         yield recording
+
+
+def keep_state(recording: Recording) -> None:
+    """Keep what has changed since the cell started, torch's settings apart: what comes after the cell starts from it, too."""
+    if recording.before is None:
+        return
+    now, start, kept = state.ambient(), recording.environment, dict(recording.before.ambient.environment)
+    for name in {*now.environment, *start}:
+        if now.environment.get(name) == start.get(name):
+            continue  # as it was, or the cell's own
+        if name in now.environment:
+            kept[name] = now.environment[name]
+        else:
+            kept.pop(name, None)
+    recording.before = replace(recording.before, ambient=replace(now, environment=kept))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak, Note, RegionCall
 from testmatrix.torch_adapter.exceptions import qualified
 from testmatrix.torch_adapter.leaves import Budget
+from testmatrix.torch_adapter.state import State
 
 
 @dataclass
@@ -44,6 +45,8 @@ class Recording:
     settings_written: set[tuple[str, str]] = field(default_factory=set)
     compiled_something: bool = False  #: a region was made or called: what was set up meanwhile belongs to the cell
     notes: list[Note] = field(default_factory=list)
+    before: State | None = None  #: what the process is put back to at the end
+    environment: dict[str, str] = field(default_factory=dict)  #: variables when the test started
     #: Tensors that a backward pass may reach: (weak reference, name).
     differentiable: list[tuple[weakref.ref[Any], str]] = field(default_factory=list)
     _local: threading.local = field(default_factory=threading.local)

@@ -28,9 +28,11 @@ from testmatrix.torch_adapter import settings
 _CACHE_VARIABLES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
 #: With it set, a profile on disk makes a second run dynamic from its first call.
 _UNSET_VARIABLES = ("TORCH_COMPILE_JOB_ID",)
+#: The test runner's own, which it changes from phase to phase.
+_RUNNERS_VARIABLES = frozenset({"PYTEST_CURRENT_TEST"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RandomState:
     """State of every random generator of the process that suites draw from."""
 
@@ -38,6 +40,20 @@ class RandomState:
     numpy: Any
     cpu: torch.Tensor
     cuda: tuple[torch.Tensor, ...]
+
+    def __eq__(self, other: object) -> bool:
+        """Whether nothing was drawn in between. NumPy that was imported in between counts as not drawn from."""
+        if not isinstance(other, RandomState):
+            return NotImplemented
+        both = self.numpy is not None and other.numpy is not None
+        return (
+            self.python == other.python
+            and torch.equal(self.cpu, other.cpu)
+            and (not both or (self.numpy[2:] == other.numpy[2:] and bool((self.numpy[1] == other.numpy[1]).all())))
+            and all(torch.equal(one, another) for one, another in zip(self.cuda, other.cuda, strict=False))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def random_state() -> RandomState:
@@ -76,30 +92,53 @@ def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Ambient:
+    """What surrounds a test apart from torch's settings."""
+
+    random: RandomState
+    switches: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]
+    environment: dict[str, str]
+    directory: str  #: the current one; empty where it was removed
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """A point to come back to."""
 
     settings: settings.Snapshot
-    random: RandomState
-    switches: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]
-    environment: dict[str, str]
+    ambient: Ambient
+
+
+def ambient() -> Ambient:
+    environment = {name: value for name, value in os.environ.items() if name not in _RUNNERS_VARIABLES}
+    return Ambient(random_state(), _switches(), environment, _directory())
 
 
 def save() -> State:
-    return State(settings.snapshot(), random_state(), _switches(), dict(os.environ))
+    return State(settings.snapshot(), ambient())
 
 
-def restore(state: State, *, environment: bool = True) -> None:
+def restore(state: State) -> None:
     """Put the process back to a saved state, apart from what it has imported and created since."""
     settings.restore(state.settings)
-    restore_random_state(state.random)
-    for (setter, wanted), (_, present) in zip(state.switches, _switches(), strict=True):
+    restore_random_state(state.ambient.random)
+    for (setter, wanted), (_, present) in zip(state.ambient.switches, _switches(), strict=True):
         if wanted != present:
             setter(*wanted)
-    if environment and dict(os.environ) != state.environment:
-        for name in set(os.environ) - set(state.environment):
-            del os.environ[name]
-        os.environ.update(state.environment)
+    for name in set(os.environ) - set(state.ambient.environment) - _RUNNERS_VARIABLES:
+        del os.environ[name]
+    for name, value in state.ambient.environment.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    if state.ambient.directory and state.ambient.directory != _directory():
+        os.chdir(state.ambient.directory)
+
+
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def reset_compiler() -> None:
