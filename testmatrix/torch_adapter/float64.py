@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from testmatrix.observation import Leaf
-from testmatrix.torch_adapter import recording, state
+from testmatrix.torch_adapter import pytrees, recording, state
 from testmatrix.torch_adapter.arguments import Target
 from testmatrix.torch_adapter.leaves import Budget, LeafReader
 
@@ -24,10 +24,7 @@ def run(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget
     before, suspended = state.random_state(), recording.active()
     recording.activate(None)  # regions called inside are no calls of the suite's
     try:
-        given = (target.bound, *target.leading, *args) if target.bound is not None else (*target.leading, *args)
-        if isinstance(target.bound, type):
-            given = (target.bound, *target.leading, *args)
-        positional, named = _widened(copy.deepcopy((tuple(given), dict(kwargs))))
+        positional, named = _widened(copy.deepcopy(target.given(args, kwargs)))
         with torch.no_grad() if not torch.is_grad_enabled() else torch.enable_grad():
             result = target.function(*positional, **named)
         return LeafReader(budget).read(result, "")
@@ -53,4 +50,4 @@ def _widened(node: Any) -> Any:
         return type(node)(_widened(child) for child in node)
     if type(node) is dict:
         return {key: _widened(child) for key, child in node.items()}
-    return node
+    return pytrees.mapped(_widened, node) if pytrees.is_registered(node) else node

@@ -16,7 +16,7 @@ import torch
 from torch._dynamo import eval_frame
 
 from testmatrix.observation import Leaf, RegionCall
-from testmatrix.torch_adapter import exceptions, float64, state
+from testmatrix.torch_adapter import exceptions, float64, pytrees, state
 from testmatrix.torch_adapter.arguments import Target, is_library, named_arguments, rebindable, target_of
 from testmatrix.torch_adapter.leaves import LeafReader, is_concrete
 from testmatrix.torch_adapter.recording import Recording, active
@@ -166,7 +166,7 @@ class _Call:
 
 
 def _tensors(values: Any) -> Any:
-    """Tensors among arguments, containers included, without following objects."""
+    """Tensors among arguments, containers included, without following other objects."""
     pending = list(values)
     budget = 1000
     while pending and budget:
@@ -178,6 +178,8 @@ def _tensors(values: Any) -> Any:
             pending.extend(value)
         elif isinstance(value, dict):
             pending.extend(value.values())
+        else:
+            pending.extend(child for _, child in pytrees.children(value) or ())
 
 
 def _marked(tensor: torch.Tensor) -> bool:
