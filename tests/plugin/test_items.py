@@ -137,8 +137,9 @@ def double(x):
             "test_text.txt": ">>> 1 + 1\n2\n",
         },
     )
-    assert run.outcomes == {"passed": 1}, run.text
-    (found,) = run.read.tests
+    assert run.outcomes == {"passed": 2}, run.text
+    found, text = run.read.tests
+    assert text.cells["dynamic-specialize"].same_as
     assert {cell: result.regions for cell, result in found.cells.items()} == dict.fromkeys([*cells, "eager"], 2)
 
 
@@ -253,16 +254,17 @@ def test_it():
     assert not run.findings
 
 
-def test_a_warning_is_shown_once(matrix, pytester):
+def test_a_warning_is_shown_as_often_as_in_a_bare_run(matrix, pytester):
     run = matrix("""
 import warnings
 
 def test_it():
     compiled(lambda x: x + 1)(torch.ones(2))
     warnings.warn("careful")
+    warnings.warn("old", DeprecationWarning)
 """)
     bare = pytester.runpytest_inprocess()
-    assert run.outcomes == bare.parseoutcomes() == {"passed": 1, "warnings": 1}
+    assert run.outcomes == bare.parseoutcomes() == {"passed": 1, "warnings": 2}
 
 
 def test_a_warning_that_is_an_error_fails_in_every_cell(matrix):
