@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from testmatrix.plugin import trace_log
 from testmatrix.plugin.session import MatrixSession
 from testmatrix.report.model import Report
 from testmatrix.report.terminal import summary_lines
@@ -43,7 +44,12 @@ class MatrixPlugin:
         self._matrix.fixture_torn_down(fixturedef)
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        trace_log.leave()
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
+        trace_log.leave()
         self._matrix.on_function()
 
     @pytest.hookimpl(wrapper=True)

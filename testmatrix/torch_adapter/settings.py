@@ -10,9 +10,8 @@ import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from torch.utils import _config_module
 
@@ -24,8 +23,9 @@ _SCALARS = (bool, int, float, str, type(None), tuple)
 Key = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Saved:
+class _Saved(NamedTuple):
+    """State of one entry; a tuple, since a thousand of them are made for every cell."""
+
     override: object
     default: object
     hide: bool
