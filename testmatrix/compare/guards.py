@@ -22,7 +22,13 @@ CONSTANT_KINDS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _NUMERIC_TYPES: dict[str, NumericKind] = {"int": "ints", "float": "floats"}
 _SYMBOL_KINDS: dict[str, NumericKind] = {"size": "sizes", "stride": "strides", "float": "floats"}
 #: Guards that settle the type of their source, so that a type guard beside them adds nothing.
-_IMPLY_TYPE = CONSTANT_KINDS | {"TENSOR_MATCH", "ID_MATCH", "CLASS_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "MODULE_MATCH"}
+_IMPLY_TYPE = CONSTANT_KINDS | {
+    *("TENSOR_MATCH", "ID_MATCH", "CLASS_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "MODULE_MATCH", "SEQUENCE_LENGTH")
+}
+#: Sequences of ints that a constant may hold as a whole, and another cell element by element.
+_SEQUENCES = frozenset({"torch.Size", "tuple", "list"})
+_INTS = re.compile(r"(?:torch\.Size)?[(\[]+(?P<items>(?:-?\d+(?:, -?\d+)*)?),?[)\]]+")
+_LENGTH = re.compile(r"(?:not \S+|len\(.+?\) == (?P<length>\d+))(?= and |$)")
 #: Sources inside torch and Python: which of them a trace touches depends on how torch spells an operation on symbols.
 _INTERNAL = re.compile(
     r"^__import__\(|^G\['__(import_torch|builtins_dict|import_builtins|import_operator|import_math|import_itertools)"
@@ -152,12 +158,21 @@ def _normal_form(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Guar
             numeric.setdefault(_equality(source, guard.value, _NUMERIC_TYPES[guard.value_type]), guard)
         elif guard.kind == "TYPE_MATCH" and source in typed:
             continue
+        elif guard.kind == "SEQUENCE_LENGTH":
+            checked = _LENGTH.sub(_length, guard.text, count=1)
+            atoms.setdefault(Atom(source, guard.kind, _payload(checked)), guard)
+        elif guard.kind in CONSTANT_KINDS and (items := _ints_of(guard)) is not None:
+            # In a cell that carries ints, the same is checked element by element.
+            checked = f"length {len(items)} and {guard.value_type}"
+            atoms.setdefault(Atom(source, "SEQUENCE_LENGTH", _payload(checked)), guard)
+            for position, item in enumerate(items):
+                numeric.setdefault(_equality(f"{source}[{position}]", item, "ints"), guard)
         elif guard.kind == "TENSOR_MATCH":
             for condition in _static_extents(source, guard.text):
                 numeric.setdefault(condition, guard)
             atoms.setdefault(Atom(source, guard.kind, _EXTENT.sub("", guard.text)), guard)
         elif source or guard.kind not in _AMBIENT:
-            atoms.setdefault(Atom(source, guard.kind, _payload(guard)), guard)
+            atoms.setdefault(Atom(source, guard.kind, _payload(guard.text)), guard)
     for symbol in symbols:
         for condition in _symbol_conditions(symbol):
             numeric.setdefault(condition, None)
@@ -168,9 +183,21 @@ def _normal_form(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Guar
 _AMBIENT = frozenset({"SHAPE_ENV", "GLOBAL_STATE", "DETERMINISTIC_ALGORITHMS", "DEFAULT_DEVICE", "TORCH_FUNCTION_STATE"})
 
 
-def _payload(guard: Guard) -> str:
-    parts = _NUMBERED_ID.sub(r"\1)", stable_source(guard.text)).split(" and ")
+def _payload(text: str) -> str:
+    parts = _NUMBERED_ID.sub(r"\1)", stable_source(text)).split(" and ")
     return " and ".join(sorted(set(parts)))  # torch repeats some checks once for every place that asked for them
+
+
+def _ints_of(guard: Guard) -> list[str] | None:
+    """The elements of a constant that is a sequence of ints; None for any other."""
+    match = _INTS.fullmatch(guard.value) if guard.value_type in _SEQUENCES else None
+    if match is None:
+        return None
+    return match["items"].split(", ") if match["items"] else []
+
+
+def _length(match: re.Match[str]) -> str:
+    return f"length {match['length'] or 0}"
 
 
 def _equality(source: str, value: str, kind: NumericKind) -> Numeric:

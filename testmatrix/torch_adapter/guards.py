@@ -84,10 +84,11 @@ def _discrete(guards: Iterable[Any], scope: _Scope, tensors: dict[str, str]) -> 
             text = f"== {value}"
         elif kind == "TENSOR_MATCH":
             text = tensors.get(guard.name, "")
-        elif guard.code_list and not any("___check" in code for code in guard.code_list):
-            text = " and ".join(plain(code) for code in guard.code_list)
         else:
-            text = scope.describe(guard)
+            told = [plain(code) for code in guard.code_list or () if "___check" not in code]
+            if len(told) < len(guard.code_list or ()) or not told:
+                told.append(scope.describe(guard))  # in place of what is checked by id
+            text = " and ".join(told)
         line, code = _line(guard.user_stack)
         source = plain(guard.name)
         yield Guard(kind=kind, source=source, text=text[:2000], value=value, value_type=value_type, line=line, code=code)

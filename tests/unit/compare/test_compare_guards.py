@@ -105,6 +105,28 @@ def test_a_type_guard_beside_a_stronger_one_adds_nothing(left: list[Guard], righ
     assert [one for one in compare_guards(compiled(*left), compiled(*right), SHAPES) if one.kind == "guard.missing"] == []
 
 
+def a_length(source: str, length: int, cls: str) -> Guard:
+    text = f"len({source}) == {length}" if length else f"not {source}"
+    return Guard(kind="SEQUENCE_LENGTH", source=source, text=f"{text} and {cls}")
+
+
+@pytest.mark.parametrize(
+    ("value", "cls", "length"), [("torch.Size([3, 4])", "torch.Size", 2), ("(7,)", "tuple", 1), ("[]", "list", 0)]
+)
+def test_a_sequence_of_ints_as_a_constant_is_the_same_as_element_by_element(value: str, cls: str, length: int) -> None:
+    whole = compiled(Guard(kind="CONSTANT_MATCH", source="L['s']", text=f"== {value}", value=value, value_type=cls))
+    single = compiled(type_match("L['s']", cls), a_length("L['s']", length, cls))
+    assert compare_guards(whole, single, INTS) == ()
+    assert compare_guards(single, whole, INTS) == ()
+    longer = compiled(a_length("L['s']", length + 1, cls))
+    assert [one.guard for one in compare_guards(whole, longer, INTS)] == ["SEQUENCE_LENGTH", "SEQUENCE_LENGTH"]
+
+
+def test_a_constant_sequence_of_anything_else_is_carried_as_text() -> None:
+    flags = Guard(kind="CONSTANT_MATCH", source="L['s']", text="== (True, False)", value="(True, False)", value_type="tuple")
+    assert [one.guard for one in compare_guards(compiled(flags), compiled(), INTS)] == ["CONSTANT_MATCH"]
+
+
 def test_numbered_globals_and_ids_are_the_same() -> None:
     def made(number: int) -> object:
         source = f"G['__builtins_dict___{number}']['range']"
