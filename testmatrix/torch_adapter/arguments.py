@@ -10,9 +10,9 @@ import dis
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -24,32 +24,42 @@ class Target:
     function: types.FunctionType | None
     bound: object | None  #: what its first parameter is bound to
     name: str  #: ``module.qualname``
-    leading: tuple[object, ...] = ()  #: arguments that a partial fixed
+    leading: tuple[object, ...] = ()  #: positional arguments that a partial fixed
+    keywords: Mapping[str, object] = field(default_factory=dict)  #: keyword arguments that a partial fixed
+
+    def given(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the function itself gets where the region is called with these."""
+        bound = () if self.bound is None else (self.bound,)
+        return (*bound, *self.leading, *args), {**self.keywords, **kwargs}
 
 
 def target_of(callable_: Any) -> Target:
     """Unwrap methods, partials, modules and torch's own inline wrappers to the function whose frame Dynamo compiles."""
     bound: object | None = None
     leading: tuple[object, ...] = ()
+    keywords: dict[str, object] = {}
     current = callable_
     for _ in range(16):
-        if isinstance(current, partial):
-            leading = (*current.args, *leading)
+        kind = type(current)
+        if issubclass(kind, partial):
+            leading, keywords = (*current.args, *leading), {**current.keywords, **keywords}
             current = current.func
-        elif isinstance(current, types.MethodType):
+        elif issubclass(kind, types.MethodType):
             bound, current = current.__self__, current.__func__
-            if isinstance(bound, torch.nn.Module) and _is_module_call(current):
-                current = _forward_of(bound)
-        elif isinstance(current, torch.nn.Module):
+            if issubclass(type(bound), torch.nn.Module) and _is_module_call(current):
+                current = _forward_of(cast("torch.nn.Module", bound))
+        elif issubclass(kind, torch.nn.Module):
             bound, current = current, _forward_of(current)
-        elif hasattr(current, "_torchdynamo_orig_callable"):
+        elif issubclass(kind, types.FunctionType) and "_torchdynamo_orig_callable" in vars(current):
             current = current._torchdynamo_orig_callable
-        elif isinstance(current, types.FunctionType) and hasattr(current, "__wrapped__"):
+        elif issubclass(kind, types.FunctionType) and "__wrapped__" in vars(current):
             current = current.__wrapped__
+        elif isinstance(vars(kind).get("__call__"), types.FunctionType):
+            bound, current = current, vars(kind)["__call__"]
         else:
             break
     function = current if isinstance(current, types.FunctionType) else None
-    return Target(function, bound, _name_of(current, bound), leading)
+    return Target(function, bound, _name_of(current, bound), leading, keywords)
 
 
 def _is_module_call(function: object) -> bool:
@@ -71,17 +81,24 @@ def _name_of(found: Any, bound: object | None) -> str:
 
 
 def named_arguments(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """(source, value) of every argument; positional ones that the signature does not name are numbered."""
-    values = (*target.leading, *args)
-    if target.bound is not None and not isinstance(target.bound, type):
-        values = (target.bound, *values)
-    names: tuple[str, ...] = ()
-    if target.function is not None:
-        code = target.function.__code__
-        names = code.co_varnames[: code.co_argcount]
-    named = [(f"L['{names[i]}']" if i < len(names) else f"L['args'][{i - len(names)}]", v) for i, v in enumerate(values)]
-    named.extend((f"L['{name}']", value) for name, value in kwargs.items())
-    return named
+    """(source, value) of every argument, named after the parameter that takes it."""
+    positional, named = target.given(args, kwargs)
+    names, more, known, others = _parameters(target.function)
+    found = [(f"L['{names[i]}']" if i < len(names) else f"L['{more}'][{i - len(names)}]", v) for i, v in enumerate(positional)]
+    found.extend((f"L['{name}']" if name in known or not others else f"L['{others}']['{name}']", v) for name, v in named.items())
+    return found
+
+
+def _parameters(function: types.FunctionType | None) -> tuple[tuple[str, ...], str, frozenset[str], str]:
+    """(positional ones, name of ``*args``, all that can be given by name, name of ``**kwargs`` or nothing)."""
+    if function is None:
+        return (), "args", frozenset(), ""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    rest = list(code.co_varnames[count:])
+    more = rest.pop(0) if code.co_flags & inspect.CO_VARARGS else "args"
+    others = rest[0] if code.co_flags & inspect.CO_VARKEYWORDS else ""
+    return code.co_varnames[: code.co_argcount], more, frozenset(code.co_varnames[:count]), others
 
 
 @lru_cache(maxsize=4096)

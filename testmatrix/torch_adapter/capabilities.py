@@ -31,6 +31,8 @@ CAPABILITIES = (
     Capability("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.log_graph_break", "to see graph breaks"),
     Capability("torch._dynamo.output_graph", "OutputGraph.call_user_compiler", "to see graphs"),
     Capability("torch._dynamo.exc", "FailOnRecompileLimitHit", "to tell the recompile limit from other failures"),
+    Capability("torch._dynamo.decorators", "_set_stance", "to keep compilation off for the oracle"),
+    Capability("torch._dynamo.eval_frame", "_stance", "to keep compilation off for the oracle"),
     Capability("torch._dynamo.utils", "counters", "to start every cell from the same state"),
     Capability("torch._dynamo.callback", "callback_handler", "to notice a compile that never ended"),
     Capability("torch.utils._config_module", "ConfigModule", "to set and restore torch's settings"),
@@ -45,7 +47,8 @@ def _has(capability: Capability) -> bool:
     except ImportError:
         return False
     for name in capability.attribute.split("."):
-        if not hasattr(found, name):
+        # Not by `hasattr` alone: every class has a `__call__` from its metaclass.
+        if not hasattr(found, name) or (isinstance(found, type) and not any(name in vars(base) for base in found.__mro__)):
             return False
         found = getattr(found, name)
     return True

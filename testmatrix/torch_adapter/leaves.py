@@ -19,12 +19,13 @@ from typing import Any
 import torch
 
 from testmatrix.observation import Leaf, TensorRecord
+from testmatrix.torch_adapter import pytrees
 from testmatrix.torch_adapter.exceptions import qualified
 
 _NUMBERS_AND_TEXT = (bool, int, float, complex, str, bytes)
 _SCALARS = (*_NUMBERS_AND_TEXT, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout)
 _MODULE_DATA = (bool, int, float, str, type(None), torch.Tensor, list, tuple, dict, set)
-_MODULE_INTERNALS = frozenset(torch.nn.Module().__dict__)
+_MODULE_INTERNALS = frozenset(torch.nn.Module().__dict__) - {"training"}
 _LIMIT_DEPTH = 8
 _LIMIT_LEAVES = 2000
 _LIMIT_INNER = 4  #: subclasses inside subclasses
@@ -78,9 +79,7 @@ class LeafReader:
             self._walk(root, name, leaves, values, 2 if attributes else 0, 0, set())
         return tuple(leaves)
 
-    def _walk(
-        self, node: Any, path: str, out: list[Leaf], values: bool, attributes: int, depth: int, seen: set[int]
-    ) -> None:
+    def _walk(self, node: Any, path: str, out: list[Leaf], values: bool, attributes: int, depth: int, seen: set[int]) -> None:
         if len(out) >= _LIMIT_LEAVES or depth > _LIMIT_DEPTH:
             return
         if is_a(node, torch.Tensor):
@@ -210,14 +209,16 @@ def _children(node: Any) -> tuple[int, list[tuple[str, Any]]] | None:
     fields = getattr(type(node), "_fields", None)
     if is_a(node, tuple) and fields is not None:
         return tuple.__len__(node), [(f".{name}", child) for name, child in zip(fields, tuple.__iter__(node), strict=False)]
-    for base in (list, tuple, deque):
+    bases: tuple[Any, ...] = (list, tuple, deque)
+    for base in bases:
         if is_a(node, base):
             return base.__len__(node), [(f"[{i}]", child) for i, child in enumerate(_first(base.__iter__(node)))]
     for mapping in (OrderedDict, dict, types.MappingProxyType):
         if is_a(node, mapping):
             items = enumerate(_first(mapping.items(node)))
             return mapping.__len__(node), [(f"[{_key_text(key, f' {i}')}]", child) for i, (key, child) in items]
-    for base in (set, frozenset):
+    bases = (set, frozenset)
+    for base in bases:
         if is_a(node, base):
             texts = sorted(map(_key_text, base.__iter__(node)))
             return base.__len__(node), [(f"{{{i}}}", text) for i, text in enumerate(_first(texts))]
@@ -226,7 +227,8 @@ def _children(node: Any) -> tuple[int, list[tuple[str, Any]]] | None:
     if dataclasses.is_dataclass(type(node)):
         names = [field.name for field in dataclasses.fields(node)]
         return len(names), [(f".{name}", _stored(node, name)) for name in names]
-    return None
+    registered = pytrees.children(node)
+    return None if registered is None else (len(registered), registered[:_LIMIT_LEAVES])
 
 
 def _first(items: Iterable[Any]) -> Iterable[Any]:
@@ -237,7 +239,8 @@ def _key_text(key: object, place: str = "") -> str:
     """A dictionary key or set member in words; opaque ones have nothing but their type, and ``place`` to tell them apart."""
     if is_a(key, *_SCALARS, enum.Enum):
         return scalar_text(key)
-    for base in (tuple, frozenset):
+    bases: tuple[Any, ...] = (tuple, frozenset)
+    for base in bases:
         if is_a(key, base):
             members = [_key_text(member) for member in _first(base.__iter__(key))]
             return f"({', '.join(members if base is tuple else sorted(members))})"

@@ -10,15 +10,16 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import torch
 from torch._dynamo import eval_frame
 
-from testmatrix.observation import Leaf, RegionCall
+from testmatrix.observation import ExceptionRecord, Leaf, RegionCall
 from testmatrix.torch_adapter import exceptions, float64, pytrees, state
 from testmatrix.torch_adapter.arguments import Target, is_library, named_arguments, rebindable, target_of
-from testmatrix.torch_adapter.leaves import LeafReader, is_concrete
+from testmatrix.torch_adapter.leaves import LeafReader, is_a, is_concrete
 from testmatrix.torch_adapter.recording import Recording, active
 
 _set_eval_frame = eval_frame.set_eval_frame
@@ -33,13 +34,20 @@ def wrap_result(context: Any, result: Any) -> Any:
     recording = active()
     if recording is not None:
         recording.compiled_something = True
-    inner = getattr(result, "__code__", None)
-    if inner is None or inner.co_name != "compile_wrapper" or hasattr(result, "_testmatrix_recorded"):
+    try:
+        if not _is_region(result):
+            return result
+        return _recorded(context, result, result._torchdynamo_orig_callable)
+    except Exception as fault:  # attributes of the suite's callable may be its own code
+        if recording is not None:
+            recording.fault("a region", fault)
         return result
-    original = result._torchdynamo_orig_callable
-    if is_library(original):
-        return result
-    return _recorded(context, result, original)
+
+
+def _is_region(result: Any) -> bool:
+    if not isinstance(result, FunctionType) or result.__code__.co_name != "compile_wrapper":
+        return False
+    return "_testmatrix_recorded" not in vars(result) and not is_library(result._torchdynamo_orig_callable)  # type: ignore[attr-defined]
 
 
 def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +62,7 @@ def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[...
         prior = _set_eval_frame(None)  # where Dynamo is on already, it must not trace the recorder
         try:
             if not target:
-                target.append(target_of(original))
+                target.append(_target(recording, original))
             call = _Call(recording, target[0], args, kwargs, dynamic)
         finally:
             _restore_eval_frame(prior)
@@ -62,8 +70,10 @@ def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[...
             result = compiled(*args, **kwargs)
         except BaseException as error:
             prior = _set_eval_frame(None)
-            call.raised(error)
-            _restore_eval_frame(prior)
+            try:
+                call.raised(error)
+            finally:
+                _restore_eval_frame(prior)
             raise
         prior = _set_eval_frame(None)
         try:
@@ -77,6 +87,14 @@ def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[...
     wrapper._torchdynamo_wrapper_id = id(recorded_region)
     wrapper._testmatrix_recorded = True
     return recorded_region
+
+
+def _target(recording: Recording, original: Any) -> Target:
+    try:
+        return target_of(original)
+    except Exception as fault:
+        recording.fault("what a region runs", fault)
+        return Target(None, None, exceptions.qualified(type(original)))
 
 
 class _Call:
@@ -95,19 +113,23 @@ class _Call:
         self.concrete = True
         recording.compiled_something = True
         try:
-            self.named = named_arguments(target, args, kwargs)
-            reader = LeafReader(recording.budget)
-            self.arguments = tuple(leaf for name, value in self.named for leaf in reader.read(value, name, values=False))
-            tensors = list(_tensors(value for _, value in self.named))
-            self.pinned = ("shapes",) if dynamic is not None or any(map(_marked, tensors)) else ()
-            self.concrete = _plain_execution() and all(map(is_concrete, tensors))
-            if self.depth == 0:  # regions inside one are inlined in compiled cells, and called in the oracle
-                self._watch_gradients(tensors)
+            with torch._C.DisableTorchFunction():
+                self._read_arguments(args, kwargs, dynamic)
             if recording.float64 and self.concrete:
                 self.float64 = float64.run(target, args, kwargs, recording.budget)
             self.random = state.random_state() if self.concrete else None
         except Exception as fault:
             recording.fault(f"arguments of {target.name}", fault)
+
+    def _read_arguments(self, args: Any, kwargs: Any, dynamic: bool | None) -> None:
+        self.named = named_arguments(self.target, args, kwargs)
+        reader = LeafReader(self.recording.budget)
+        self.arguments = tuple(leaf for name, value in self.named for leaf in reader.read(value, name, values=False))
+        tensors = list(_tensors(value for _, value in self.named))
+        self.pinned = ("shapes",) if dynamic is not None or any(map(_marked, tensors)) else ()
+        self.concrete = _plain_execution() and all(map(is_concrete, tensors))
+        if self.depth == 0:  # regions inside one are inlined in compiled cells, and called in the oracle
+            self._watch_gradients(tensors)
 
     def _watch_gradients(self, tensors: list[torch.Tensor]) -> None:
         known = {id(reference()) for reference, _ in self.recording.differentiable}
@@ -116,8 +138,8 @@ class _Call:
             if tensor.requires_grad and tensor.is_leaf and id(tensor) not in known:
                 name = names.get(id(tensor), f"argument {position}")
                 self._watch(tensor, name)
-        if isinstance(self.target.bound, torch.nn.Module):
-            for name, parameter in self.target.bound.named_parameters():
+        if is_a(self.target.bound, torch.nn.Module):
+            for name, parameter in torch.nn.Module.named_parameters(cast("torch.nn.Module", self.target.bound)):
                 if parameter.requires_grad and id(parameter) not in known:
                     self._watch(parameter, name)
 
@@ -135,17 +157,20 @@ class _Call:
         recording.region_stack.pop()
         leaves: tuple[Leaf, ...] = ()
         after: tuple[Leaf, ...] = ()
+        raised: ExceptionRecord | None = None
+        random = False
         try:
-            random = self.random is not None and _differs(self.random, state.random_state())
-            reader = LeafReader(recording.budget)
-            roots = [*self.named, *rebindable(self.target)]
-            after = tuple(
-                leaf for name, value in roots for leaf in reader.read(value, name, values=self.concrete, attributes=True)
-            )
-            if error is None:
-                leaves = reader.read(result, "", values=self.concrete)
+            with torch._C.DisableTorchFunction():
+                random = self.random is not None and _differs(self.random, state.random_state())
+                raised = None if error is None else exceptions.record(error)
+                reader = LeafReader(recording.budget)
+                roots = [*self.named, *rebindable(self.target)]
+                after = tuple(
+                    leaf for name, value in roots for leaf in reader.read(value, name, values=self.concrete, attributes=True)
+                )
+                if error is None:
+                    leaves = reader.read(result, "", values=self.concrete, called="result")
         except Exception as fault:
-            random = False
             recording.fault(f"result of {self.target.name}", fault)
         recording.close_region(
             self.index,
@@ -156,7 +181,7 @@ class _Call:
                 arguments=self.arguments,
                 result=leaves,
                 after=after,
-                exception=None if error is None else exceptions.record(error),
+                exception=raised,
                 random=random,
                 pinned=self.pinned,
                 concrete=self.concrete,
@@ -172,27 +197,29 @@ def _tensors(values: Any) -> Any:
     while pending and budget:
         budget -= 1
         value = pending.pop(0)
-        if isinstance(value, torch.Tensor):
+        if is_a(value, torch.Tensor):
             yield value
-        elif isinstance(value, (list, tuple)):
+        elif is_a(value, list, tuple):
             pending.extend(value)
-        elif isinstance(value, dict):
-            pending.extend(value.values())
+        elif is_a(value, dict):
+            pending.extend(dict.values(value))
         else:
             pending.extend(child for _, child in pytrees.children(value) or ())
 
 
 def _marked(tensor: torch.Tensor) -> bool:
-    return any(getattr(tensor, name, None) for name in _MARKS)
+    return any(vars(tensor).get(name) for name in _MARKS)
 
 
 def _plain_execution() -> bool:
-    """Whether tensors computed now have real values: no tracing, no fake mode, no functional transform going on."""
+    """Whether reading a tensor now gives real values and shows nowhere: no tracing, fake mode, transform or profiler."""
     return not (
         torch._C._len_torch_dispatch_stack() > 0
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch.compiler.is_exporting()
         or torch._guards.TracingContext.try_get() is not None
+        or torch._C._get_tracing_state() is not None
+        or torch.autograd._profiler_enabled()
     )
 
 

@@ -1,0 +1,131 @@
+"""Torch's settings: taken, compared, set, watched and put back."""
+
+import threading
+from unittest import mock
+
+import pytest
+import torch._dynamo.config as dynamo
+
+from testmatrix.errors import UsageError
+from testmatrix.torch_adapter import settings
+
+MODULE = "torch._dynamo.config"
+KEY = (MODULE, "specialize_int")
+
+
+@pytest.fixture(autouse=True)
+def _put_back():
+    before = settings.snapshot()
+    yield
+    settings.restore(before)
+
+
+@pytest.fixture
+def seen():
+    """Reads and writes of the watched setting."""
+    reads, writes = [], []
+    with settings.watched([KEY], reads.append, writes.append):
+        yield reads, writes
+
+
+def test_restore_puts_a_value_back():
+    before, value = settings.snapshot(), dynamo.specialize_int
+    dynamo.specialize_int = not value
+    assert settings.changed(before) == ("torch._dynamo.config.specialize_int",)
+    settings.restore(before)
+    assert dynamo.specialize_int is value
+    assert settings.changed(before) == ()
+
+
+def test_restore_shows_what_a_mock_left_hidden():
+    before = settings.snapshot()
+    del dynamo.specialize_int
+    with pytest.raises(AttributeError):
+        _ = dynamo.specialize_int
+    settings.restore(before)
+    assert dynamo.specialize_int in (True, False)
+
+
+def test_restore_after_a_mocked_setting():
+    before = settings.snapshot()
+    with mock.patch.object(dynamo, "specialize_int", True):
+        assert dynamo.specialize_int is True
+    settings.restore(before)
+    assert settings.changed(before) == ()
+
+
+def test_restore_puts_back_what_was_changed_in_place():
+    dynamo.allowed_functions_module_string_ignorelist.add("kept")
+    before = settings.snapshot()
+    dynamo.allowed_functions_module_string_ignorelist.add("left behind")
+    settings.restore(before)
+    assert "left behind" not in dynamo.allowed_functions_module_string_ignorelist
+
+
+def test_restored_settings_are_seen_by_the_modules_own_hash():
+    before, original = settings.snapshot(), dynamo.get_hash()
+    dynamo.specialize_int = not dynamo.specialize_int
+    assert dynamo.get_hash() != original
+    settings.restore(before)
+    assert dynamo.get_hash() == original
+
+
+def test_single_reads_are_seen(seen):
+    _ = dynamo.specialize_int
+    assert seen == ([KEY], [])
+
+
+def test_bulk_reads_are_not(seen):
+    dynamo.get_config_copy()
+    dynamo.get_hash()
+    assert seen == ([], [])
+
+
+@pytest.mark.parametrize("write", ["assignment", "patch", "load", "delete"])
+def test_writes_are_seen(seen, write):
+    if write == "assignment":
+        dynamo.specialize_int = True
+    elif write == "patch":
+        with dynamo.patch(specialize_int=True):
+            pass
+    elif write == "load":
+        dynamo.load_config({**dynamo.get_config_copy(), "specialize_int": True})
+    else:
+        del dynamo.specialize_int
+    assert KEY in seen[1]
+
+
+def test_watched_setting_still_works(seen):
+    with dynamo.patch(specialize_int=True):
+        assert dynamo.specialize_int is True
+    assert dynamo.specialize_int is False
+
+
+def test_watching_ends_though_the_block_raises():
+    entry = dynamo._config["specialize_int"]
+    before = entry.user_override
+    with pytest.raises(ZeroDivisionError), settings.watched([KEY], print, print):
+        _ = 1 // 0
+    assert entry.user_override is before
+
+
+def test_applied_setting_reaches_other_threads():
+    settings.apply([(MODULE, "specialize_int", True)])
+    found = []
+    thread = threading.Thread(target=lambda: found.append(dynamo.specialize_int))
+    thread.start()
+    thread.join()
+    assert found == [True]
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "said"),
+    [
+        ("torch._dynamo.nothing", "x", "there is no config module"),
+        ("torch._dynamo.utils", "counters", "not one of torch's config modules"),
+        (MODULE, "specialise_int", "specialize_int"),
+    ],
+)
+def test_unknown_setting_is_refused(module, name, said):
+    with pytest.raises(UsageError, match=said):
+        settings.check(module, name, "file.toml: axes.a")
