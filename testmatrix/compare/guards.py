@@ -161,7 +161,7 @@ def _normal_form(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Guar
         elif guard.kind == "SEQUENCE_LENGTH":
             checked = _LENGTH.sub(_length, guard.text, count=1)
             atoms.setdefault(Atom(source, guard.kind, _payload(checked)), guard)
-        elif guard.kind in CONSTANT_KINDS and (items := _ints_of(guard)) is not None:
+        elif guard.kind in CONSTANT_KINDS and (items := ints_of(guard)) is not None:
             # In a cell that carries ints, the same is checked element by element.
             checked = f"length {len(items)} and {guard.value_type}"
             atoms.setdefault(Atom(source, "SEQUENCE_LENGTH", _payload(checked)), guard)
@@ -188,7 +188,7 @@ def _payload(text: str) -> str:
     return " and ".join(sorted(set(parts)))  # torch repeats some checks once for every place that asked for them
 
 
-def _ints_of(guard: Guard) -> list[str] | None:
+def ints_of(guard: Guard) -> list[str] | None:
     """The elements of a constant that is a sequence of ints; None for any other."""
     match = _INTS.fullmatch(guard.value) if guard.value_type in _SEQUENCES else None
     if match is None:

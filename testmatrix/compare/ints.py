@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from testmatrix.compare.finding import Evidence, Finding, IntRow, IntState
-from testmatrix.compare.guards import CONSTANT_KINDS
+from testmatrix.compare.guards import CONSTANT_KINDS, ints_of
 from testmatrix.compare.leaves import type_name
 from testmatrix.compare.pins import pinned_axes
 from testmatrix.compare.wording import in_cells, signature, stable_region, stable_source
@@ -182,9 +182,18 @@ def _seen_in(compiled: Compile) -> Iterator[tuple[str, _Seen]]:
                 yield source, _Seen(symbolic=not value, forced=[(value, *where)] if value else [])
     for guard in compiled.guards:
         source = stable_source(guard.source)
-        constant = guard.kind in CONSTANT_KINDS and guard.value_type == "int"
-        if constant and source not in carried and _is_users(source):
-            yield source, _Seen(guarded=[guard])
+        for element, value in _constants(source, guard):
+            if element not in carried and _is_users(element):
+                yield element, _Seen(guarded=[replace(guard, value=value)])
+
+
+def _constants(source: str, guard: Guard) -> list[tuple[str, str]]:
+    """(source, value) of every int that a guard makes a constant: the one it is on, or each of a sequence of them."""
+    if guard.kind not in CONSTANT_KINDS:
+        return []
+    if guard.value_type == "int":
+        return [(source, guard.value)]
+    return [(f"{source}[{i}]", value) for i, value in enumerate(ints_of(guard) or ())]
 
 
 def _specialised(symbol: Symbol, guards: Sequence[Guard]) -> tuple[str, tuple[str, str]]:

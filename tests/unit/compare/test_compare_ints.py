@@ -9,7 +9,7 @@ from builders import CELLS, GRID, TEST, UNSPEC, call, compiled, constant, int_sy
 from testmatrix.compare.finding import Finding, IntState
 from testmatrix.compare.ints import int_rows, rate
 from testmatrix.compare.whole import compare_test
-from testmatrix.observation import Compile, Observation
+from testmatrix.observation import Compile, Guard, Observation
 
 
 def made(*compiles: Compile, source: str = "L['n']", value: object = 5, **fields: Any) -> dict[str, Observation]:
@@ -116,6 +116,14 @@ def test_bools_and_sizes_are_no_ints() -> None:
 
 def test_sources_inside_torch_are_no_ints_of_the_users() -> None:
     assert int_rows(made(compiled(), source="G['__import_torch_dot_nn'].LIMIT"), GRID) == ()
+
+
+def test_ints_of_a_sequence_that_is_one_constant_have_a_row_each() -> None:
+    whole = Guard(kind="CONSTANT_MATCH", source="L['x']._sizes", value="torch.Size([3, 4])", value_type="torch.Size", text="")
+    told = (compiled(whole),)
+    observations = {cell: observe(cell, call(), compiles=told) for cell in CELLS}
+    rows = {row.source: row.cells[CELLS[0]].value for row in int_rows(observations, GRID)}
+    assert rows == {"L['x']._sizes[0]": "3", "L['x']._sizes[1]": "4"}
 
 
 def test_the_rate_leaves_out_what_is_unused() -> None:
