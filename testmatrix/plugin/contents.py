@@ -8,7 +8,8 @@ from __future__ import annotations
 import collections
 import copy
 import sys
-from collections.abc import Callable, Iterable
+import types
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +22,41 @@ _MOST_BYTES = 64 * 2**20  # of tensors and arrays
 _MISSING = object()
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One thing's content: whether it is another one now, and how to make it the same again."""
+
+    differs: Callable[[], bool]
+    restore: Callable[[], None]
+
+
+def put_back(kept: Iterable[Kept]) -> None:
+    """Make everything that differs as it was. Never raises: what a test froze or exported stays as it left it."""
+    for each in kept:
+        try:
+            if each.differs():
+                each.restore()
+        except Exception:
+            continue
+
+
+def differing(kept: Iterable[Kept]) -> list[Kept]:
+    found = []
+    for each in kept:
+        try:
+            if each.differs():
+                found.append(each)
+        except Exception:
+            continue
+    return found
+
+
 @dataclass
 class Contents:
-    """Snapshots of everything mutable that some roots lead to. Taking and putting back never raises."""
+    """Snapshots of everything mutable that some roots lead to. Taking them never raises."""
 
-    modules: frozenset[str] = frozenset()  #: whose classes' instances are data of the suite
-    _put_back: list[Callable[[], None]] = field(default_factory=list)
+    modules: frozenset[str] = frozenset()  #: whose functions and classes' instances are data of the suite
+    kept: list[Kept] = field(default_factory=list)
     _seen: dict[int, object] = field(default_factory=dict)  #: keeps what it names alive, so that no id is used twice
     _bytes: int = 0
 
@@ -45,45 +75,56 @@ class Contents:
                 self._seen[id(value)] = value
                 pending.extend(inner)
 
-    def put_back(self) -> None:
-        for put_back in self._put_back:
-            try:
-                put_back()
-            except Exception:  # frozen, exported or resized by the test beyond what can be undone
-                continue
-
     def _keep(self, value: Any) -> Iterable[object] | None:
         """Keep one thing's content; returns what is in it, None where it is nothing that changes."""
         kind = type(value)
         if kind in _SEQUENCES:
-            self._put_back.append(_sequence(value))
+            self.kept.append(_sequence(value))
             return list(value) if kind is not bytearray else ()
         if kind in _MAPPINGS:
-            self._put_back.append(_mapping(value))
+            self.kept.append(_mapping(value))
             return list(value.values())
         if kind is set:
-            self._put_back.append(_set(value))
+            self.kept.append(_set(value))
             return ()
         if isinstance(value, tuple):
             return value
+        if kind is types.FunctionType:
+            return self._keep_function(value) if value.__module__ in self.modules else None
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         if torch is not None and isinstance(value, torch.Tensor):
             return self._keep_tensor(value, torch)
         if numpy is not None and kind is numpy.ndarray and not value.dtype.hasobject:
             if self._afford(value.nbytes):
-                self._put_back.append(_array(value))
+                self.kept.append(_array(value))
             return ()
         if kind.__module__ in self.modules or (torch is not None and isinstance(value, torch.nn.Module)):
-            self._put_back.append(_mapping(vars(value)))
+            self.kept.append(_mapping(vars(value)))
             return list(vars(value).values())
         return None
+
+    def _keep_function(self, function: types.FunctionType) -> Iterable[object]:
+        """What calls of it share: attributes, defaults and closed-over variables."""
+        self.kept.append(_mapping(vars(function)))
+        inner: list[object] = [
+            *vars(function).values(),
+            *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values(),
+        ]
+        for cell in function.__closure__ or ():
+            try:
+                inner.append(cell.cell_contents)
+            except ValueError:  # not bound yet
+                continue
+            self.kept.append(_cell(cell))
+        return inner
 
     def _keep_tensor(self, tensor: Any, torch: Any) -> Iterable[object]:
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
             return ()
         # Its storage, so that the tensors that share it do, too.
         if self._afford(tensor.untyped_storage().nbytes()):
-            self._put_back.append(_tensor(tensor, torch))
+            self.kept.append(_tensor(tensor, torch))
         return [tensor.grad] if tensor.is_leaf and tensor.grad is not None else []
 
     def _afford(self, size: int) -> bool:
@@ -91,95 +132,115 @@ class Contents:
         return self._bytes <= _MOST_BYTES
 
 
-def _sequence(target: Any) -> Callable[[], None]:
+def _sequence(target: Any) -> Kept:
     content = copy.copy(target)
 
-    def put_back() -> None:
-        if len(target) != len(content) or any(one is not other for one, other in zip(target, content, strict=True)):
-            target.clear()
-            target.extend(content)
+    def differs() -> bool:
+        return len(target) != len(content) or any(one is not other for one, other in zip(target, content, strict=True))
 
-    return put_back
+    def restore() -> None:
+        target.clear()
+        target.extend(content)
+
+    return Kept(differs, restore)
 
 
-def _mapping(target: dict[Any, Any]) -> Callable[[], None]:
+def _mapping(target: dict[Any, Any]) -> Kept:
     content = dict(target)
 
-    def put_back() -> None:
-        unchanged = len(target) == len(content) and all(
+    def differs() -> bool:
+        return len(target) != len(content) or not all(
             key is other and target[key] is content[other] for key, other in zip(target, content, strict=True)
         )
-        if not unchanged:
-            target.clear()
-            target.update(content)
 
-    return put_back
+    def restore() -> None:
+        target.clear()
+        target.update(content)
+
+    return Kept(differs, restore)
 
 
-def _set(target: set[Any]) -> Callable[[], None]:
+def _set(target: set[Any]) -> Kept:
     content = set(target)
 
-    def put_back() -> None:
-        if target != content:
-            target.clear()
-            target.update(content)
+    def restore() -> None:
+        target.clear()
+        target.update(content)
 
-    return put_back
+    return Kept(lambda: target != content, restore)
 
 
-def _array(target: Any) -> Callable[[], None]:
+def _cell(target: types.CellType) -> Kept:
+    content = target.cell_contents
+
+    def restore() -> None:
+        target.cell_contents = content
+
+    return Kept(lambda: target.cell_contents is not content, restore)
+
+
+def _array(target: Any) -> Kept:
     content = target.copy()
 
-    def put_back() -> None:
-        if target.shape == content.shape and target.tobytes() != content.tobytes():
-            target[...] = content
+    def restore() -> None:
+        target[...] = content
 
-    return put_back
+    return Kept(lambda: target.shape == content.shape and target.tobytes() != content.tobytes(), restore)
 
 
-def _tensor(target: Any, torch: Any) -> Callable[[], None]:
+def _tensor(target: Any, torch: Any) -> Kept:
     data = target.data  # shares the storage, and keeps it where the test exchanges or resizes it
     content, version = data.clone(), target._version
     attributes = _mapping(vars(target))
     requires_grad, gradient = target.requires_grad, target.grad if target.is_leaf else None
 
-    def put_back() -> None:
-        attributes()
-        if target.data_ptr() != data.data_ptr() or target.shape != content.shape or target.stride() != data.stride():
+    def moved() -> bool:
+        return bool(target.data_ptr() != data.data_ptr() or target.shape != content.shape or target.stride() != data.stride())
+
+    def written() -> bool:
+        return target._version != version or not torch.equal(data, content)
+
+    def graded() -> bool:
+        return target.is_leaf and (target.grad is not gradient or target.requires_grad != requires_grad)
+
+    def restore() -> None:
+        attributes.restore()
+        if moved():
             target.data = data
-        if target._version != version or not torch.equal(data, content):
+        if written():
             with torch.no_grad():
                 data.copy_(content)
-        if target.is_leaf:
+        if graded():
             target.grad = gradient
-            if target.requires_grad != requires_grad:
-                target.requires_grad_(requires_grad)
+            target.requires_grad_(requires_grad)
 
-    return put_back
+    return Kept(lambda: attributes.differs() or moved() or written() or graded(), restore)
 
 
-@dataclass
-class Names:
-    """The names of a module or class, and what they were bound to."""
+def names(owner: Any) -> Iterator[Kept]:
+    """What the names of a module or class are bound to."""
+    for name, value in bound(owner).items():
+        yield _name(owner, name, value)
+    yield _no_others(owner)
 
-    owner: Any
-    _bound: dict[str, object] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._bound = self._present()
+def bound(owner: Any) -> dict[str, object]:
+    """The names that a suite binds: without Python's own, and what abstract classes keep for themselves."""
+    return {name: value for name, value in vars(owner).items() if not name.startswith(("__", "_abc_"))}
 
-    def values(self) -> Iterable[object]:
-        return self._bound.values()
 
-    def put_back(self) -> None:
-        """Bind all names as before, and unbind those that are new."""
-        present = self._present()
-        for name in present.keys() - self._bound.keys():
-            delattr(self.owner, name)
-        for name, value in self._bound.items():
-            if present.get(name, _MISSING) is not value:
-                setattr(self.owner, name, value)
+def _name(owner: Any, name: str, value: object) -> Kept:
+    def restore() -> None:
+        setattr(owner, name, value)
 
-    def _present(self) -> dict[str, object]:
-        # Python's own, and what classes keep for themselves.
-        return {name: value for name, value in vars(self.owner).items() if not name.startswith(("__", "_abc_"))}
+    return Kept(lambda: vars(owner).get(name, _MISSING) is not value, restore)
+
+
+def _no_others(owner: Any) -> Kept:
+    known = frozenset(bound(owner))
+
+    def restore() -> None:
+        for name in bound(owner).keys() - known:
+            delattr(owner, name)
+
+    return Kept(lambda: bool(bound(owner).keys() - known), restore)

@@ -53,6 +53,9 @@ class CellFixtures:
             active.compiled_something |= outer[0]
             active.settings_read |= outer[1]
 
+    def is_of_cell(self, fixturedef: pytest.FixtureDef[Any]) -> bool:
+        return any(each is fixturedef for each, _ in self._to_finish)
+
     def torn_down(self) -> None:
         """A wider fixture was torn down, perhaps to be set up with another parameter: what it put back stays so."""
         active = recording.active()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import pytest
@@ -13,7 +13,7 @@ from testmatrix.observation import ExceptionRecord, Outcome, Phase
 Exceptions = Mapping[str, list[ExceptionRecord]]
 
 
-def outcome_of(reports: Iterable[pytest.TestReport], failed_subtests: int) -> Outcome:
+def outcome_of(reports: Sequence[pytest.TestReport], failed_subtests: int) -> Outcome:
     """What pytest would count the item as."""
     phases = {report.when: report for report in reports if not _is_subtest(report)}
     setup, call, teardown = phases.get("setup"), phases.get("call"), phases.get("teardown")
@@ -25,7 +25,7 @@ def outcome_of(reports: Iterable[pytest.TestReport], failed_subtests: int) -> Ou
         return "error"
     if hasattr(decisive, "wasxfail"):
         return "xpassed" if decisive.passed else "xfailed"
-    if decisive.passed and failed_subtests:
+    if decisive.passed and (failed_subtests or any(_is_subtest(report) and report.failed for report in reports)):
         return "failed"
     return cast("Outcome", decisive.outcome)
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from testmatrix.plugin.contents import Contents, Names
+from testmatrix.plugin import contents
+from testmatrix.plugin.contents import Contents, Kept
 
 #: Where classes and modules are no part of a suite.
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "torch", "numpy", "pytest", "_pytest"})
@@ -23,14 +24,15 @@ class Pristine:
 
     def __init__(self, item: Any) -> None:
         self._item = item
-        module = getattr(item, "module", None)
-        owners = [module, *(cls for cls in getattr(getattr(item, "cls", None), "__mro__", ()) if _is_suites(cls))]
-        self._owners = [owner for owner in owners if owner is not None]
-        classes = {owner.__module__ for owner in self._owners if isinstance(owner, type)}
-        modules = {getattr(module, "__name__", ""), "torch._dynamo.testing"} | classes
-        self._contents = Contents(frozenset(modules))
-        self._contents.add(_parameters(item))
-        self._names: list[Names] | None = None
+        classes = [cls for cls in getattr(getattr(item, "cls", None), "__mro__", ()) if _is_suites(cls)]
+        self._owners = [owner for owner in (getattr(item, "module", None), *classes) if owner is not None]
+        modules = {cls.__module__ for cls in classes} | {getattr(getattr(item, "module", None), "__name__", "")}
+        self._modules = frozenset(
+            modules | {getattr(getattr(item, "function", None), "__module__", "")} | {"torch._dynamo.testing"}
+        )
+        self._given = self._contents(given=True)  # before anything has run
+        self._started: list[Kept] | None = None
+        self._of_cell: list[list[Kept]] = []
         self._stash = dict(item.stash._storage)
         self._markers = list(item.own_markers)
         self._keywords = dict(item.keywords._markers)
@@ -39,21 +41,29 @@ class Pristine:
         dtest = getattr(item, "dtest", None)
         self._doctest_globals: dict[str, Any] | None = None if dtest is None else dict(dtest.globs)
 
-    def save(self) -> None:
+    def begin_function(self) -> None:
         """Right before anything of the first run that belongs to the function alone; later calls do nothing."""
-        if self._names is not None:
-            return
-        self._names = [Names(owner) for owner in self._owners]
-        for names in self._names:
-            self._contents.add(names.values())
-        self._contents.add(_wider_values(self._item))
+        if self._started is None:
+            self._started = self._contents()
+
+    def before_wider_setup(self) -> list[Kept]:
+        """What a fixture of wider scope may change; for :meth:`belongs_to_cell`. Empty once it no longer matters."""
+        return self._contents() if self._started is None else []
+
+    def belongs_to_cell(self, before: list[Kept]) -> None:
+        """The fixture is set up again for each cell, so that each starts from what there was before it, where it changed that."""
+        changed = contents.differing(before)
+        if changed:
+            self._of_cell.append(changed)
 
     def put_back(self) -> None:
         """Undo what an earlier run left behind."""
-        for names in self._names or ():
-            names.put_back()
-        self._contents.put_back()
-        item = self._item
+        contents.put_back(self._started or self._given)
+        for changed in reversed(self._of_cell):
+            contents.put_back(changed)
+        self._put_item_back(self._item)
+
+    def _put_item_back(self, item: Any) -> None:
         item._report_sections.clear()
         item.own_markers[:] = self._markers
         item.user_properties[:] = self._user_properties
@@ -74,9 +84,22 @@ class Pristine:
             del item._instance
             item._obj = None
 
+    def _contents(self, *, given: bool = False) -> list[Kept]:
+        """What the test's module, classes, parameters and wider fixtures hold now."""
+        found = Contents(self._modules)
+        found.add(_parameters(self._item))
+        if given:
+            return found.kept
+        kept: list[Kept] = []
+        for owner in self._owners:
+            kept.extend(contents.names(owner))
+            found.add(contents.bound(owner).values())
+        found.add([getattr(self._item, "function", None), *_wider_values(self._item)])
+        return kept + found.kept
+
 
 def _is_suites(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] not in _LIBRARIES and cls is not object
+    return cls.__module__.partition(".")[0] not in _LIBRARIES
 
 
 def _parameters(item: Any) -> list[object]:

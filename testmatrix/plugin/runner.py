@@ -83,7 +83,18 @@ class ItemRunner:
     def on_function(self) -> None:
         """Wider scopes are set up, the function's own begins: what there is now is what later runs start from."""
         self._fixtures.begin_function()
-        self._pristine.save()
+        self._pristine.begin_function()
+
+    @contextmanager
+    def wider_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Iterator[None]:
+        """Around the setup of a fixture of wider scope."""
+        before = self._pristine.before_wider_setup()
+        try:
+            with self._fixtures.watching(fixturedef, request):
+                yield
+        finally:
+            if self._fixtures.is_of_cell(fixturedef):
+                self._pristine.belongs_to_cell(before)
 
     def _once(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None = None) -> Run:
         self._renew()

@@ -79,12 +79,12 @@ class MatrixSession:
 
     @contextmanager
     def fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Iterator[None]:
-        if fixturedef.scope == "function":
+        if self._runner is not None and fixturedef.scope != "function":
+            with self._runner.wider_setup(fixturedef, request):
+                yield
+        else:
             self.on_function()
             yield
-        else:
-            with self._fixtures.watching(fixturedef, request):
-                yield
 
     def fixture_torn_down(self, fixturedef: pytest.FixtureDef[Any]) -> None:
         if fixturedef.scope != "function":

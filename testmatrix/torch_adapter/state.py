@@ -21,6 +21,7 @@ import torch
 import torch._dynamo
 import torch._dynamo.callback
 import torch._dynamo.utils
+from torch._dynamo import decorators, eval_frame
 
 from testmatrix.torch_adapter import settings
 
@@ -88,7 +89,15 @@ def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
             (torch.are_deterministic_algorithms_enabled(),),
         ),
         (torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)),
+        (torch.set_default_device, (_default_device(),)),
+        (decorators._set_stance, (eval_frame._stance,)),
     )
+
+
+def _default_device() -> torch.device | None:
+    """What ``torch.set_default_device`` was given; ``torch.get_default_device`` cannot tell the processor from nothing."""
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    return None if context is None else context.device
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +195,14 @@ def fresh_caches() -> Iterator[None]:
 
 @contextmanager
 def compilation_off() -> Iterator[None]:
-    """Run compiled regions as plain Python: the oracle."""
+    """Run compiled regions as plain Python, whatever stance the test asks for: the oracle.
+
+    Torch's own test base class sets the default stance before each test.
+    """
     with torch.compiler.set_stance("force_eager"):
-        yield
+        set_stance = decorators._set_stance
+        decorators._set_stance = lambda stance: eval_frame._stance
+        try:
+            yield
+        finally:
+            decorators._set_stance = set_stance
