@@ -17,9 +17,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_SUITE = ("suites/test_promotion.py",)
 _DYNAMO = "torch._dynamo.config"
 _STATIC = [[_DYNAMO, "assume_static_by_default", True], [_DYNAMO, "automatic_dynamic_shapes", False]]
-    ["torch._dynamo.config", "assume_static_by_default", True],
-    ["torch._dynamo.config", "automatic_dynamic_shapes", False],
-]
 _DYNAMIC = [[_DYNAMO, "assume_static_by_default", False]]
 CELLS = {
     f"{shapes}-{ints}": [*settings, [_DYNAMO, "specialize_int", ints == "specialize"]]
