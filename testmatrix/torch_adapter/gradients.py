@@ -21,7 +21,8 @@ def around_backward(original: Callable[..., Any]) -> Callable[..., Any]:
         if recording is not None and recording.regions and not recording.region_stack and not recording.compile_stack:
             try:
                 if torch._C._len_torch_dispatch_stack() == 0:
-                    recording.gradients.append(_gradients(recording, result))
+                    with torch._C.DisableTorchFunction():
+                        recording.gradients.append(_gradients(recording, result))
             except Exception as fault:
                 recording.fault("gradients", fault)
         return result
