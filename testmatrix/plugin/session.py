@@ -6,7 +6,7 @@ import platform
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from testmatrix.compare.finding import Finding, IntRow
+from testmatrix.errors import TestmatrixError
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import ORACLE
 from testmatrix.options import Options
@@ -37,6 +38,7 @@ class Results:
     ints: list[IntRow] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[NoteEntry] = field(default_factory=list)
+    positions: dict[str, int] = field(default_factory=dict)  #: of tests in the order of collection
 
     def add(self, nodeid: str, explored: Explored) -> None:
         observations = explored.observations
@@ -50,6 +52,12 @@ class Results:
         self.ints.extend(other.ints)
         self.findings.extend(other.findings)
         self.notes.extend(other.notes)
+        self.positions.update(other.positions)
+
+    def sort(self) -> None:
+        """Bring what several workers did into the order in which one process does it."""
+        for rows in (self.tests, self.ints, self.findings, self.notes):
+            rows.sort(key=lambda row: self.positions.get(row.test, 0))
 
 
 class MatrixSession:
@@ -71,11 +79,16 @@ class MatrixSession:
         try:
             explored = self._explorer.explore(item.nodeid, runner.run)
             self.results.add(item.nodeid, explored)
+        except TestmatrixError as error:  # such as a context manager of the project's own that cannot be entered
+            raise pytest.UsageError(f"testmatrix: {error}") from None
         finally:
             self._runner = None
         chosen, failing = choose_run(explored, runner.runs, self.options)
         reports = _with_findings(list(chosen.reports), failing)
         _log(item, chosen, reports, nextitem)
+
+    def collected(self, items: Sequence[pytest.Item]) -> None:
+        self.results.positions = {item.nodeid: position for position, item in enumerate(items)}
 
     @contextmanager
     def fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Iterator[None]:
@@ -105,6 +118,7 @@ class MatrixSession:
     def report(self, exit_status: int) -> Report:
         import torch
 
+        self.results.sort()
         info = RunInfo(
             id=uuid.uuid4().hex[:12],
             started=self._started.isoformat(timespec="seconds"),

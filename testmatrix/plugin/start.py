@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testmatrix import configuration, options
-from testmatrix.errors import TestmatrixError
+from testmatrix.errors import TestmatrixError, UsageError
 from testmatrix.options import Options
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ def hook_if_torch_is_loaded(config: pytest.Config) -> None:
     They are imported before any other chance, and never earlier than they want: a conftest file may set variables that torch
     reads when it is imported.
     """
-    try:
-        enabled = "torch" in sys.modules and vars(config.known_args_namespace).get(options.OPTIONS[0].ini)
-    except AttributeError:
+    if "torch" not in sys.modules:
         return
-    if enabled:
-        _hook()
+    try:
+        if options.is_enabled(vars(config.known_args_namespace), os.environ, _ini(config)):
+            _hook()
+    except TestmatrixError:
+        return  # said once more when the run is configured, as a usage error
 
 
 def _hook() -> None:
@@ -81,14 +82,23 @@ def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
 
 def _check_settings(plan: configuration.Plan) -> None:
     """Refuse settings and context managers that do not exist, while nothing has run."""
-    from testmatrix.torch_adapter import cell, settings
+    from testmatrix.torch_adapter import settings
 
     for axis in plan.grid.axes:
         for value in axis.values:
             for setting in value.settings:
                 settings.check(setting.module, setting.name, setting.origin)
             if value.context is not None:
-                cell.context_manager(value.context)
+                _check_context(value.context, f"{axis.origin}.values.{value.name}")
+
+
+def _check_context(name: str, origin: str) -> None:
+    from testmatrix.torch_adapter import cell
+
+    try:
+        cell.context_manager(name)
+    except UsageError as error:
+        raise UsageError(f"{origin}: {error}") from None
 
 
 def _rerun_options(resolved: Options) -> tuple[str, ...]:

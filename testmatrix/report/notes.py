@@ -23,7 +23,9 @@ def cut(line: str, width: int) -> str:
 
 
 def _compiled_nothing(report: Report) -> list[str]:
-    if not report.tests or any(result.regions or result.compiles for test in report.tests for result in test.cells.values()):
+    if not report.tests:
+        return ["note: no test was run, so there was nothing to compare"]
+    if any(result.regions or result.compiles for test in report.tests for result in test.cells.values()):
         return []
     return ["note: nothing was compiled: no test reached torch.compile, so there was nothing to compare"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -32,16 +33,36 @@ def context_manager(name: str) -> AbstractContextManager[object]:
     """The context manager that ``package.module:callable`` makes.
 
     Raises:
-        UsageError: the module or name does not exist, or what it made is no context manager.
+        UsageError: the module or name does not exist, calling it failed, or what it made is no context manager.
     """
-    module, _, attribute = name.partition(":")
-    try:
-        made = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"context {name!r}: {error}") from None
+    module, _, path = name.partition(":")
+    with _blamed(name):
+        made = operator.attrgetter(path)(importlib.import_module(module))()
     if not isinstance(made, AbstractContextManager):
         raise UsageError(f"context {name!r} returned {type(made).__name__}, which is no context manager")
     return made
+
+
+@contextmanager
+def _blamed(name: str) -> Iterator[None]:
+    """Turn whatever goes wrong in somebody's context manager into an error of one line that names it."""
+    try:
+        yield
+    except Exception as error:
+        message = " ".join(str(error).split())
+        raise UsageError(f"context {name!r}: {type(error).__name__}: {message}") from error
+
+
+@contextmanager
+def _inside(name: str) -> Iterator[None]:
+    made = context_manager(name)
+    with _blamed(name):
+        made.__enter__()
+    try:
+        yield
+    finally:
+        with _blamed(name):
+            made.__exit__(None, None, None)  # what the test raised has ended in pytest's reports
 
 
 @contextmanager
@@ -63,7 +84,7 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         stack.enter_context(_environment(setup.environment))
         settings.apply(setup.settings)
         for name in setup.contexts:
-            stack.enter_context(context_manager(name))
+            stack.enter_context(_inside(name))
         if setup.oracle:
             stack.enter_context(state.compilation_off())
         stack.enter_context(settings.watched(watch, recording.settings_read.add, _writes(recording)))

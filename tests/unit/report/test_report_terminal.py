@@ -107,6 +107,7 @@ def test_no_test_at_all():
 
     assert lines == [
         "0 tests × 4 cells + eager: 0 run, 0.0 s, no findings",
+        "note: no test was run, so there was nothing to compare",
         "ints: none reached a compiled region in dynamic-unspecialize, so there is no rate",
     ]
 
