@@ -33,6 +33,8 @@ _LENGTH = re.compile(r"(?:not \S+|len\(.+?\) == (?P<length>\d+))(?= and |$)")
 _INTERNAL = re.compile(
     r"^__import__\(|^G\['__(import_torch|builtins_dict|import_builtins|import_operator|import_math|import_itertools)"
 )
+#: Defaults of a function: a trace looks at those that it folds constants with, which are fewer where numbers are symbols.
+_DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[[^\]]*\]$")
 _EXTENT = re.compile(r"\b(size|stride)=([\[(])([^\])]*)[\])]")
 _EXTENT_SOURCE = re.compile(r"\.(size|stride)\(\)\[\d+\]|\.(size|stride)\(\d+\)|\.shape\[\d+\]|\.storage_offset\(\)")
 _NUMBERED_ID = re.compile(r"(___check_(?:type|obj)_id\(.*?), \d+\)")
@@ -123,7 +125,7 @@ def _differences(
 
 
 def _atom_explained(atom: Atom, origin: Guard, lacking: GuardSet, numeric_sources: set[str], explained: frozenset[str]) -> bool:
-    if explained and _INTERNAL.match(atom.source):
+    if explained and (_INTERNAL.match(atom.source) or _DEFAULT.search(atom.source)):
         return True
     governed_number = _numeric_type(origin) in explained or ("RANGE" in atom.kind and "ints" in explained)
     if governed_number or (explained and atom.source in numeric_sources and atom.kind in CONSTANT_KINDS | {"TYPE_MATCH"}):
