@@ -78,8 +78,10 @@ class RegionCall:
     backend: str = ""
     #: False where the values inside are not real (fake tensors, a functional transform), so that only metadata counts.
     concrete: bool = True
-    #: The region's result in float64, taken in an arbitration run of the oracle only.
+    #: The region's result in float64, and its result where ``torch.compiler.is_compiling()`` says that it is being compiled:
+    #: both run eager, in an arbitration run of the oracle only.
     float64: tuple[Leaf, ...] = ()
+    as_compiling: tuple[Leaf, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

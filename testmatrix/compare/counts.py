@@ -156,7 +156,7 @@ def _failed(
         cell=run.cell,
         reference=reference,
         left=left,
-        right="meant to be" if reference == ORACLE else "compiled",
+        right="" if reference == ORACLE else "compiled",
         region=frame,
         path=f"line {items[0].line}",
         subject=frame.rsplit(".", 1)[-1],

@@ -71,7 +71,9 @@ def _finding(test: str, groups: dict[str, list[Difference]], order: Sequence[str
 def _summary(first: Difference, cells: Sequence[str], calls: Sequence[int], order: Sequence[str]) -> str:
     where = ", ".join(filter(None, [first.region, on_calls(calls) if calls else ""]))
     subject = f"{first.subject} is " if first.subject else ""
-    text = f"{subject}{first.left} {in_cells(cells, order)}, {first.right} in {first.reference}"
+    text = f"{subject}{first.left} {in_cells(cells, order)}"
+    if first.right:  # else there is nothing on the other side to tell
+        text = f"{text}, {first.right} in {first.reference}"
     return f"{text} ({where})" if where else text
 
 

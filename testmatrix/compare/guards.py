@@ -37,6 +37,7 @@ _INTERNAL = re.compile(
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[[^\]]*\]$")
 _EXTENT = re.compile(r"\b(size|stride)=([\[(])([^\])]*)[\])]")
 _EXTENT_SOURCE = re.compile(r"\.(size|stride)\(\)\[\d+\]|\.(size|stride)\(\d+\)|\.shape\[\d+\]|\.storage_offset\(\)")
+_EXTENTS = re.compile(r"\.(?:shape|size\(\))$")
 _NUMBERED_ID = re.compile(r"(___check_(?:type|obj)_id\(.*?), \d+\)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -127,6 +128,8 @@ def _differences(
 def _atom_explained(atom: Atom, origin: Guard, lacking: GuardSet, numeric_sources: set[str], explained: frozenset[str]) -> bool:
     if explained and (_INTERNAL.match(atom.source) or _DEFAULT.search(atom.source)):
         return True
+    if "sizes" in explained and _EXTENTS.search(atom.source):
+        return True  # how sizes are handed on: as one constant, or one by one
     governed_number = _numeric_type(origin) in explained or ("RANGE" in atom.kind and "ints" in explained)
     if governed_number or (explained and atom.source in numeric_sources and atom.kind in CONSTANT_KINDS | {"TYPE_MATCH"}):
         return True

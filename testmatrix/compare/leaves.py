@@ -25,7 +25,8 @@ class LeafDifference:
     left: str
     right: str
     judgement: Judgement | None = None  #: for values
-    minor: bool = False  #: seen by nobody who doesn't look for it: the storage offset of a tensor that nothing else shares
+    #: No fault: the storage offset of a tensor that nothing else shares, or what the code itself wants when it is compiled.
+    minor: bool = False
 
 
 def type_name(leaf: Leaf) -> str:

@@ -13,10 +13,7 @@ from testmatrix.compare.finding import Finding, IntRow
 from testmatrix.compare.ints import int_rows
 from testmatrix.compare.whole import compare_test
 from testmatrix.grid import Cell, Grid
-from testmatrix.observation import ORACLE, Observation
-
-#: Kinds in which a run in float64 can tell which side is nearer to the exact result.
-_ARBITRATED = frozenset({"output.value", "output.grad", "mutation"})
+from testmatrix.observation import ORACLE, Observation, RegionCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ class Explorer:
         if self.oracle and any(observation.reached_compiler for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
         findings = compare_test(observations, self.grid)
-        if ORACLE in observations and any(finding.kind in _ARBITRATED and finding.severity == "error" for finding in findings):
+        if ORACLE in observations and any(_is_arbitrated(finding) for finding in findings):
             observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
             findings = compare_test(observations, self.grid)
         if self.control:
@@ -113,8 +110,17 @@ def _same(test: str, cell: Cell, first: Observation) -> Observation:
 
 
 def _arbitrated(oracle: Observation, arbitration: Observation) -> Observation:
-    """The oracle's observation with the float64 results of another run of it, where its region calls are the same."""
+    """The oracle's observation with the arbitrating results of another run of it, where its region calls are the same."""
     if [call.region for call in oracle.regions] != [call.region for call in arbitration.regions]:
         return oracle
-    calls = tuple(replace(call, float64=other.float64) for call, other in zip(oracle.regions, arbitration.regions, strict=True))
+    calls = tuple(_with_arbitration(call, other) for call, other in zip(oracle.regions, arbitration.regions, strict=True))
     return replace(oracle, regions=calls)
+
+
+def _with_arbitration(call: RegionCall, other: RegionCall) -> RegionCall:
+    return replace(call, float64=other.float64, as_compiling=other.as_compiling)
+
+
+def _is_arbitrated(finding: Finding) -> bool:
+    """Whether running the region once more in another way can tell that a difference is none to report."""
+    return finding.severity == "error" and finding.kind.startswith("output.")

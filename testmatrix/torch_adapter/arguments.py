@@ -135,6 +135,24 @@ def rebindable(target: Target) -> list[tuple[str, Any]]:
     return found
 
 
+def rebinder(target: Target) -> Callable[[], None]:
+    """What puts globals and closure variables that the region's code rebinds back to their present values."""
+    function, present = target.function, rebindable(target)
+
+    def rebind() -> None:
+        if function is None:
+            return
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False))
+        for source, value in present:
+            name = source[3:-2]  # G['name'] and C['name']
+            if source.startswith("G"):
+                function.__globals__[name] = value
+            else:
+                cells[name].cell_contents = value
+
+    return rebind
+
+
 def is_library(function: Callable[..., Any] | None) -> bool:
     """Whether a callable is torch's own, which compiles functions for itself that no suite handed to the compiler."""
     module = getattr(function, "__module__", "") or ""

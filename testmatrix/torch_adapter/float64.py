@@ -1,16 +1,20 @@
-"""The region once more in float64: which of two differing results is nearer to the exact one."""
+"""The region once more, eager, on copies: what tells whether a result that differs is wrong.
+
+In float64, for which of two differing results is nearer to the exact one; and told that it is being compiled, for code that
+returns something else then because its author wanted that.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from testmatrix.observation import Leaf
 from testmatrix.torch_adapter import pytrees, recording, state
-from testmatrix.torch_adapter.arguments import Target
+from testmatrix.torch_adapter.arguments import Target, rebinder
 from testmatrix.torch_adapter.leaves import Budget, LeafReader
 
 
@@ -19,12 +23,29 @@ def run(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget
 
     Code that names a dtype, or captures float32 tensors that do not promote, has no float64 form: then nothing arbitrates.
     """
+    return _aside(target, args, kwargs, budget, _widened)
+
+
+def as_compiling(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget: Budget) -> tuple[Leaf, ...]:
+    """The leaves of the region's result where it is told that it is being compiled; empty where it cannot be run so."""
+    session = getattr(torch.compiler, "_compile_session_context", None)
+    if session is None:
+        return ()
+    with session():
+        return _aside(target, args, kwargs, budget, lambda given: given)
+
+
+def _aside(
+    target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget: Budget, convert: Callable[[Any], Any]
+) -> tuple[Leaf, ...]:
+    """Call the region's function on converted copies, leaving no trace: no recording, no random numbers, nothing rebound."""
     if target.function is None:
         return ()
     before, suspended = state.random_state(), recording.active()
+    rebind = rebinder(target)
     recording.activate(None)  # regions called inside are no calls of the suite's
     try:
-        positional, named = _widened(copy.deepcopy(target.given(args, kwargs)))
+        positional, named = convert(copy.deepcopy(target.given(args, kwargs)))
         with torch.no_grad() if not torch.is_grad_enabled() else torch.enable_grad():
             result = target.function(*positional, **named)
         return LeafReader(budget).read(result, "")
@@ -32,6 +53,7 @@ def run(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget
         return ()
     finally:
         recording.activate(suspended)
+        rebind()
         state.restore_random_state(before)
 
 

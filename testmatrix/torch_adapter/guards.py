@@ -26,6 +26,8 @@ _AMBIENT = frozenset(
     }
 )
 _CONSTANT = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
+#: Hooks are kept by the number of their handle, which counts up through the process.
+_HOOK_HANDLE = re.compile(r"___dict_contains\(\d+, (?=[^()]*hooks)")
 _ID = re.compile(r"\b(?:\d{7,}|0x[0-9a-f]+)\b")
 #: Globals that Dynamo installs, numbered by process or named by the id of what they hold and by the compile.
 _COMPILED_NAMES = re.compile(r"__builtins_dict___\d+|__compiled_fn_\d+\w*|___\w+?_\d+(?=')|_\d{7,}_c\d+\b")
@@ -97,6 +99,7 @@ def _discrete(guards: Iterable[Any], scope: _Scope, tensors: dict[str, str]) -> 
 def plain(code: str) -> str:
     """Guard code without ids, addresses and names that Dynamo numbers by compile."""
     text = code.split("  #", 1)[0].rstrip()
+    text = _HOOK_HANDLE.sub("___dict_contains(N, ", text)
     return _ID.sub("N", _COMPILED_NAMES.sub(lambda match: re.sub(r"\d+", "N", match.group()), text))
 
 

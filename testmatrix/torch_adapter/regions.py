@@ -110,6 +110,7 @@ class _Call:
         self.pinned: tuple[str, ...] = ()
         self.random: state.RandomState | None = None
         self.float64: tuple[Leaf, ...] = ()
+        self.as_compiling: tuple[Leaf, ...] = ()
         self.concrete = True
         recording.compiled_something = True
         try:
@@ -117,6 +118,7 @@ class _Call:
                 self._read_arguments(args, kwargs, dynamic)
             if recording.float64 and self.concrete:
                 self.float64 = float64.run(target, args, kwargs, recording.budget)
+                self.as_compiling = float64.as_compiling(target, args, kwargs, recording.budget)
             self.random = state.random_state() if self.concrete else None
         except Exception as fault:
             recording.fault(f"arguments of {target.name}", fault)
@@ -186,6 +188,7 @@ class _Call:
                 pinned=self.pinned,
                 concrete=self.concrete,
                 float64=self.float64,
+                as_compiling=self.as_compiling,
             ),
         )
 

@@ -85,13 +85,18 @@ def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
         (torch.set_grad_enabled, (torch.is_grad_enabled(),)),
         (torch.set_num_threads, (torch.get_num_threads(),)),
         (
-            torch._C._set_deterministic_algorithms,
-            (torch.are_deterministic_algorithms_enabled(),),
+            _set_deterministic,
+            (torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()),
         ),
+        (torch.set_anomaly_enabled, (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled())),
         (torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)),
         (torch.set_default_device, (_default_device(),)),
         (decorators._set_stance, (eval_frame._stance,)),
     )
+
+
+def _set_deterministic(mode: bool, warn_only: bool) -> None:
+    torch.use_deterministic_algorithms(mode, warn_only=warn_only)
 
 
 def _default_device() -> torch.device | None:

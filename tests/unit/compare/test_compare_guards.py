@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from testmatrix.compare.guards import compare_guards, normal_form
 from testmatrix.compare.whole import compare_test
-from testmatrix.observation import Guard, Symbol
+from testmatrix.observation import GraphBreak, Guard, Symbol
 
 INTS = frozenset({"ints"})
 SHAPES = frozenset({"ints", "sizes", "strides"})
@@ -177,3 +177,16 @@ def test_compiles_of_other_calls_are_not_compared() -> None:
     made = {cell: observe(cell, call(1), call(1, 1), compiles=(flag,)) for cell in CELLS}
     made[UNSPEC] = observe(UNSPEC, call(1), call(1, 1), compiles=(replace(flag, guards=(), region_call=1),))
     assert compare_test(made, GRID) == ()
+
+
+def test_a_graph_that_breaks_elsewhere_is_no_difference_in_guards() -> None:
+    checked, broken = compiled(constant("L['flag']", True)), compiled(breaks=(GraphBreak(reason="print", line="mod.py:12"),))
+    made = {cell: observe(cell, call(1), compiles=(broken if cell == UNSPEC else checked,)) for cell in CELLS}
+    kinds = {finding.kind for finding in compare_test(made, GRID)}
+    assert kinds == {"compile.break"}
+
+
+def test_how_sizes_are_handed_on_is_explained_by_shapes() -> None:
+    length = Guard(kind="SEQUENCE_LENGTH", source="L['x'].shape", text="len(L['x'].shape) == 2")
+    assert compare_guards(compiled(), compiled(length), frozenset({"sizes"})) == ()
+    assert [one.kind for one in compare_guards(compiled(), compiled(length), frozenset({"floats"}))] == ["guard.extra"]

@@ -276,7 +276,26 @@ def test_the_order_of_observations_does_not_matter() -> None:
     assert compare(made) == compare(dict(reversed(made.items())))
 
 
-def test_signatures_survive_values_and_names_of_tests() -> None:
-    first = one(observations(3, odd=STATIC, odd_value=4, region="mod.test_a.<locals>.f"))
-    second = one(observations(5, odd=STATIC, odd_value=9, region="mod.test_b.<locals>.f"))
+def test_signatures_survive_values() -> None:
+    first = one(observations(3, odd=STATIC, odd_value=4))
+    second = one(observations(5, odd=STATIC, odd_value=9))
     assert first.signature == second.signature
+
+
+def test_types_that_say_what_went_wrong_survive_names_of_tests() -> None:
+    first = one(observations(3, odd=STATIC, odd_value=4.0, region="mod.test_a.<locals>.f"))
+    second = one(observations(5, odd=STATIC, odd_value=9.0, region="mod.test_b.<locals>.f"))
+    assert first.signature == second.signature
+
+
+def test_wrong_values_of_different_functions_are_different_causes() -> None:
+    first = one(observations(3, odd=STATIC, odd_value=4, region="mod.test_a.<locals>.<lambda>"))
+    second = one(observations(3, odd=STATIC, odd_value=4, region="mod.test_b.<locals>.<lambda>"))
+    assert first.signature != second.signature
+
+
+@pytest.mark.parametrize(("told", "severity"), [(4, "info"), (5, "error"), (3, "error")])
+def test_what_the_code_wants_when_it_is_compiled_is_information(told: int, severity: str) -> None:
+    made = observations(3, odd=CELLS, odd_value=4)
+    made[ORACLE] = replace(made[ORACLE], regions=(replace(made[ORACLE].regions[0], as_compiling=(leaf(told),)),))
+    assert one(made).severity == severity

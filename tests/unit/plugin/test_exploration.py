@@ -174,10 +174,10 @@ def test_arbitration_with_other_calls_is_not_used():
     assert explored.observations[ORACLE].regions[0].region == "suite.region"
 
 
-def test_difference_in_dtype_needs_no_arbiter():
+def test_warning_needs_no_arbiter():
     def shown(request, earlier):
-        return called(1) if request.name == NAMES[3] else called(1.0)
+        return called(0.0) if request.name == NAMES[3] else called(-0.0)
 
     explored, run = explore(shown)
-    assert [finding.kind for finding in explored.findings] == ["output.dtype"]
+    assert [(finding.kind, finding.severity) for finding in explored.findings] == [("output.value", "warning")]
     assert (ORACLE, True) not in run.requests

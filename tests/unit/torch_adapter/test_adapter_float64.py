@@ -91,3 +91,29 @@ def test_regions_inside_are_no_calls_of_the_suites(record):
         inner = torch.compile(lambda x: x + 1, backend="eager")
         torch.compile(lambda x: inner(x) * 2, backend="eager")(torch.ones(2))
     assert [call.depth for call in recording.regions] == [0, 1]
+
+
+TICK = 0
+
+
+def test_rebound_globals_and_closures_are_as_before():
+    count = 0
+
+    def tick(x):
+        global TICK
+        nonlocal count
+        TICK += 1
+        count += 1
+        return x * TICK * count
+
+    assert run(tick, torch.ones(2))[0].tensor is not None
+    assert (TICK, count) == (0, 0)
+
+
+def test_code_is_told_that_it_is_being_compiled():
+    def f(x):
+        return 2 if torch.compiler.is_compiling() else 3
+
+    (leaf,) = float64.as_compiling(target_of(f), (torch.ones(2),), {}, Budget(100))
+    assert leaf.value == "2"
+    assert f(torch.ones(2)) == 3
