@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import traceback
+from collections.abc import Iterator
 from types import TracebackType
 
-import torch
-
-import testmatrix
 from testmatrix.observation import ExceptionRecord
 
 #: Classes in which torch wraps what went wrong inside; what is inside is what differs.
@@ -71,12 +70,22 @@ def _type_named_in(error: BaseException) -> str:
     return (match["after"] or match["got"]) if match else ""
 
 
-#: Directories whose frames are never the user's: torch's and our own.
-_INSIDE = tuple(os.path.join(os.path.dirname(str(package.__file__)), "") for package in (torch, testmatrix))
+#: Packages whose frames are never the user's: torch, our own, and what runs the tests.
+_PACKAGES = ("torch", "testmatrix", "_pytest", "pluggy", "unittest")
+
+
+def _directories() -> Iterator[str]:
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None:
+            yield from (os.path.join(directory, "") for directory in spec.submodule_search_locations or ())
+
+
+_INSIDE = tuple(_directories())
 
 
 def is_users(filename: str) -> bool:
-    """Whether a file is neither torch's, nor ours, nor made up by either."""
+    """Whether a file is neither torch's, nor ours, nor a test runner's, nor made up by one of them."""
     return not filename.startswith(("<", *_INSIDE))
 
 
