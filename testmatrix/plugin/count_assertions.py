@@ -58,18 +58,27 @@ def find(tb: types.TracebackType | None) -> CountAssertion | None:
 @contextmanager
 def passed_over(assertion: CountAssertion, config: Any) -> Iterator[list[str]]:
     """Run with the count assertions of that function guarded; yields the list of those that failed meanwhile."""
-    replacement = _guarded_code(assertion, config)
-    holders = [found for found in gc.get_referrers(assertion.code) if isinstance(found, types.FunctionType)]
-    holders = [function for function in holders if function.__code__ is assertion.code]
+    codes = _guarded_code(assertion, config)
+    exchanged = [
+        (function, function.__code__, code)
+        for function in _functions_of(assertion.filename)
+        for code in codes
+        if _is_same(function.__code__, code)
+    ]
     _passed_over.clear()
-    if replacement is not None:
-        for function in holders:
-            function.__code__ = replacement
+    for function, _, guarded in exchanged:
+        function.__code__ = guarded
     try:
         yield _passed_over
     finally:
-        for function in holders:
-            function.__code__ = assertion.code
+        for function, original, _ in exchanged:
+            function.__code__ = original
+
+
+def _functions_of(filename: str) -> list[types.FunctionType]:
+    # Code objects are no objects of the collector's, so that it does not know which functions refer to one.
+    functions = (found for found in gc.get_objects() if type(found) is types.FunctionType)
+    return [function for function in functions if function.__code__.co_filename == filename]
 
 
 def note(error: AssertionError, text: str) -> None:
@@ -203,11 +212,14 @@ class _Guarding(ast.NodeTransformer):
         return guard
 
 
-def _guarded_code(assertion: CountAssertion, config: Any) -> types.CodeType | None:
-    """The function's code again with its count assertions guarded; None where its source no longer fits."""
+def _guarded_code(assertion: CountAssertion, config: Any) -> list[types.CodeType]:
+    """The function's code again with its count assertions guarded, and that of the functions that it is defined in.
+
+    A function that a test defines is made anew from its test's code. Empty where the source no longer fits.
+    """
     source = _source(assertion.filename)
     if source is None:
-        return None
+        return []
     tree = ast.parse(source)
     guarding = _Guarding(_find_statements(tree), source, Path(assertion.filename).name)
     tree = ast.fix_missing_locations(guarding.visit(tree))
@@ -216,15 +228,22 @@ def _guarded_code(assertion: CountAssertion, config: Any) -> types.CodeType | No
 
         rewrite_asserts(tree, source.encode(), assertion.filename, config)
     module = compile(tree, assertion.filename, "exec", dont_inherit=True)
-    return _find_code(module, assertion.code)
+    return _path_to(assertion.code, module)
 
 
-def _find_code(module: types.CodeType, wanted: types.CodeType) -> types.CodeType | None:
-    pending = [module]
-    while pending:
-        code = pending.pop()
-        same = code.co_name == wanted.co_name and code.co_firstlineno == wanted.co_firstlineno
-        if same and code.co_freevars == wanted.co_freevars:
-            return code
-        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return None
+def _path_to(wanted: types.CodeType, outer: types.CodeType) -> list[types.CodeType]:
+    """The codes inside of ``outer`` that lead to one, that one last; empty where it is not there."""
+    for code in outer.co_consts:
+        if isinstance(code, types.CodeType):
+            if _is_same(code, wanted):
+                return [code]
+            inner = _path_to(wanted, code)
+            if inner:
+                return [code, *inner]
+    return []
+
+
+def _is_same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two codes are of one function."""
+    place = (one.co_name, one.co_firstlineno, one.co_freevars)
+    return place == (other.co_name, other.co_firstlineno, other.co_freevars)

@@ -157,7 +157,7 @@ def test_it():
     {REGION}
     with open("seen", "a") as stream:
         print(os.environ["{variable}"], file=stream)
-    os.makedirs(os.environ["{variable}"])
+    os.makedirs(os.environ["{variable}"], exist_ok=True)
 """)
     assert run.exit == 0, run.text
     seen = (pytester.path / "seen").read_text().split()

@@ -255,10 +255,11 @@ COUNTED = {
     "fullgraph": ("region = torch.compile(lambda x: x + 1, backend=counter, fullgraph=True)", 1, 1),
     "dynamic": ("region = torch.compile(lambda x: x + 1, backend=counter, dynamic=True)", 1, 1),
     "module": ("region = torch.compile(torch.nn.ReLU(), backend=counter)", 1, 1),
-    "module in place": ("region = torch.nn.ReLU(); region.compile(backend=counter)", 1, 1),
+    "module in place": ("region = Doubling(); region.compile(backend=counter)", 1, 1),
     "optimize": ("region = torch._dynamo.optimize(counter)(lambda x: x + 1)", 1, 1),
     "nested": (
-        "inner = torch.compile(lambda x: x + 1, backend=counter); region = torch.compile(lambda x: inner(x) * 2, backend=counter)",
+        "inner = torch.compile(lambda x: x + 1, backend=counter); "
+        "region = torch.compile(lambda x: inner(x) * 2, backend=counter)",
         1,
         2,
     ),
@@ -282,6 +283,10 @@ def test_nothing_adds_a_frame_or_a_break(matrix, pytester, make, frames, ops):
     run = matrix(
         f"""
 from torch._dynamo.testing import CompileCounter
+
+class Doubling(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
 
 def test_it():
     counter = CompileCounter()
