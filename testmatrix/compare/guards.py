@@ -126,7 +126,8 @@ def _differences(
 
 
 def _atom_explained(atom: Atom, origin: Guard, lacking: GuardSet, numeric_sources: set[str], explained: frozenset[str]) -> bool:
-    if explained and (_INTERNAL.match(atom.source) or _DEFAULT.search(atom.source)):
+    torchs_own = atom.kind == "MODULE_MATCH" and atom.payload.partition(".")[0] == "torch"
+    if explained and (torchs_own or _INTERNAL.match(atom.source) or _DEFAULT.search(atom.source)):
         return True
     if "sizes" in explained and _EXTENTS.search(atom.source):
         return True  # how sizes are handed on: as one constant, or one by one

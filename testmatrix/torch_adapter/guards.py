@@ -30,7 +30,7 @@ _CONSTANT = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _HOOK_HANDLE = re.compile(r"___dict_contains\(\d+, (?=[^()]*hooks)")
 _ID = re.compile(r"\b(?:\d{7,}|0x[0-9a-f]+)\b")
 #: Globals that Dynamo installs, numbered by process or named by the id of what they hold and by the compile.
-_COMPILED_NAMES = re.compile(r"__builtins_dict___\d+|__compiled_fn_\d+\w*|___\w+?_\d+(?=')|_\d{7,}_c\d+\b")
+_COMPILED_NAMES = re.compile(r"__builtins_dict___\d+|__compiled_fn_\d+\w*|___\w+?_\d+(?=')|(?:_\d{7,})+_c\d+\b")
 _USER_LOCATION = re.compile(r"^(?P<code>.*?)  # \S*?(?P<file>[^/\s]+):(?P<line>\d+) in ", re.S)
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<source>.*?), (?P<rest>\w+, DispatchKeySet\(.*\), .*)\)(?:  #.*)?$", re.S)
 

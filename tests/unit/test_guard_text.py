@@ -12,6 +12,7 @@ from testmatrix.torch_adapter.guards import plain
     [
         ("G['_139714016116016_c3'].Tensor", "G['_N_cN'].Tensor"),
         ("list(dict.keys(D))[1] is G['module_139714016116016_c12'].Tensor", "list(dict.keys(D))[1] is G['module_N_cN'].Tensor"),
+        ("G['__optimizer_140205809721808_140205813164048_c40']()", "G['__optimizer_N_N_cN']()"),
         ("G['__builtins_dict___7']['len']", "G['__builtins_dict___N']['len']"),
         ("___check_obj_id(L['f'], 94224684730672)  # user.py:3 in f", "___check_obj_id(L['f'], N)"),
         ("L['x'] is L['y_1']", "L['x'] is L['y_1']"),

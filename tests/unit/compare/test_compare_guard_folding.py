@@ -3,6 +3,7 @@ from __future__ import annotations
 from builders import compiled, constant
 
 from testmatrix.compare.guards import compare_guards
+from testmatrix.observation import Guard
 
 INTS = frozenset({"ints"})
 
@@ -11,3 +12,10 @@ def test_defaults_of_functions_are_looked_at_as_far_as_constants_are_folded() ->
     default = constant("dict(type(L['x']).__dict__)['make'].__func__.__defaults__[4]", None)
     assert compare_guards(compiled(default), compiled(), INTS) == ()
     assert len(compare_guards(compiled(default), compiled(), frozenset())) == 1
+
+
+def test_modules_of_torch_are_its_own_whatever_they_were_reached_by() -> None:
+    inside = Guard(kind="MODULE_MATCH", source="G['__import_library'].torch.fft", text="torch.fft")
+    outside = Guard(kind="MODULE_MATCH", source="G['__import_library'].torchish", text="torchish.fft")
+    assert compare_guards(compiled(), compiled(inside), INTS) == ()
+    assert len(compare_guards(compiled(), compiled(outside), INTS)) == 1
