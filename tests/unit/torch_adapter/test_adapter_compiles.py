@@ -177,3 +177,12 @@ def test_fault_while_guards_are_read_is_a_note(record, monkeypatch):
         assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1)) == 2
     assert [note.kind for note in recording.notes] == ["recorder"]
     assert len(recording.compiles) == 1
+
+
+def test_a_guard_hook_of_the_suites_own_hides_guards_and_not_the_compile(record, monkeypatch):
+    seen = []
+    with record() as recording:
+        monkeypatch.setattr(torch._dynamo.guards, "guard_manager_testing_hook_fn", lambda *args: seen.append(args))
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    assert len(seen) == 1
+    assert [len(each.guards) for each in recording.compiles] == [0]
