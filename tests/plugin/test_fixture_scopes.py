@@ -54,8 +54,14 @@ class TestIt:
 """
 
 
-@pytest.mark.parametrize("scope", ["class", "module", "package", "session"])
-@pytest.mark.parametrize("body", BELONGS.values(), ids=BELONGS)
+def scoped(bodies: dict[str, str], scopes: list[str]) -> list:
+    """Every body in one scope, and the first body in every scope."""
+    first = next(iter(bodies))
+    pairs = [(name, "class") for name in bodies] + [(first, scope) for scope in scopes]
+    return [pytest.param(scope, bodies[name], id=f"{scope}-{name}") for name, scope in pairs]
+
+
+@pytest.mark.parametrize(("scope", "body"), scoped(BELONGS, ["module", "package", "session"]))
 def test_one_that_belongs_to_the_cell_is_set_up_again(matrix, pytester, scope, body):
     run = matrix(suite(scope, body))
     assert run.outcomes == {"passed": 2}, run.text
@@ -63,8 +69,7 @@ def test_one_that_belongs_to_the_cell_is_set_up_again(matrix, pytester, scope, b
     assert run.clean()
 
 
-@pytest.mark.parametrize("scope", ["class", "module", "session"])
-@pytest.mark.parametrize("body", STAYS.values(), ids=STAYS)
+@pytest.mark.parametrize(("scope", "body"), scoped(STAYS, ["module", "session"]))
 def test_one_that_does_not_is_set_up_once(matrix, pytester, monkeypatch, scope, body):
     monkeypatch.delenv("SUITE_VARIABLE", raising=False)
     monkeypatch.setenv("SUITE_VARIABLE", "0")

@@ -456,3 +456,81 @@ class Quitting(pdb.Pdb):
         },
     )
     assert "post mortem" in run.text
+
+
+def test_items_of_another_plugins_making(matrix):
+    run = matrix(
+        "",
+        files={
+            "conftest.py": """
+import pytest, torch
+
+class Line(pytest.Item):
+    def runtest(self):
+        assert torch.compile(lambda x, n: x + n, backend="eager")(torch.ones(2), int(self.name)).sum() == 2 + 2 * int(self.name)
+
+    def reportinfo(self):
+        return self.path, 0, self.name
+
+class Lines(pytest.File):
+    def collect(self):
+        return [Line.from_parent(self, name=name) for name in self.path.read_text().split()]
+
+def pytest_collect_file(parent, file_path):
+    return Lines.from_parent(parent, path=file_path) if file_path.suffix == ".lines" else None
+""",
+            "test_it.lines": "3 4",
+        },
+    )
+    assert run.outcomes == {"passed": 2}, run.text
+    assert run.tests["3"]["dynamic-unspecialize"].regions == 1
+    assert run.clean()
+
+
+def test_hooks_of_the_suites_own_see_every_run_and_one_report(matrix, pytester):
+    run = matrix(
+        """
+def test_it(request):
+    compiled(lambda x: x + 1)(torch.ones(2))
+    assert not hasattr(request.node, "seen") or request.node.seen == "teardown"
+""",
+        files={
+            "conftest.py": """
+def log(word):
+    with open("log", "a") as stream:
+        stream.write(word + " ")
+
+def pytest_runtest_logreport(report):
+    log("report-" + report.when)
+
+def pytest_runtest_logstart():
+    log("start")
+
+def pytest_runtest_logfinish():
+    log("finish")
+
+def pytest_runtest_setup(item):
+    log("setup")
+
+def pytest_runtest_teardown(item):
+    log("teardown")
+    item.seen = "teardown"
+"""
+        },
+    )
+    assert run.outcomes == {"passed": 1}, run.text
+    expected = "start " + "setup teardown " * 5 + "report-setup report-call report-teardown finish "
+    assert (pytester.path / "log").read_text() == expected
+
+
+def test_a_hypothesis_test(matrix):
+    run = matrix("""
+from hypothesis import given, settings, strategies
+
+@settings(max_examples=3, database=None, derandomize=True, deadline=None)
+@given(strategies.integers(2, 5))
+def test_it(n):
+    assert compiled(lambda x: x * n)(torch.ones(2)).sum() == 2 * n
+""")
+    assert run.outcomes == {"passed": 1}, run.text
+    assert run.clean(), run.text

@@ -13,7 +13,7 @@ def test_it():
 """
 
 
-@pytest.mark.parametrize("kept", ["0", "100", "1KiB", "64MiB"])
+@pytest.mark.parametrize("kept", ["0", "100", "64MiB"])
 def test_a_wrong_value_is_found_however_little_is_kept(matrix, kept):
     run = matrix(SOURCE.replace("CHANGE", "1"), f"--testmatrix-max-kept={kept}")
     assert run.findings
