@@ -23,11 +23,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
-    from testmatrix.plugin.start import hook_if_torch_is_loaded
+    from testmatrix.plugin.start import hooked_into_torch
 
-    result = yield
-    hook_if_torch_is_loaded(early_config)
-    return result
+    with hooked_into_torch(early_config):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

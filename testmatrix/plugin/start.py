@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from testmatrix import configuration, options
 from testmatrix.errors import TestmatrixError, UsageError
 from testmatrix.options import Options
+from testmatrix.plugin.importing import after_import
 
 if TYPE_CHECKING:
     from testmatrix.plugin.matrix import MatrixPlugin
@@ -26,19 +28,31 @@ def _enabled(config: pytest.Config) -> bool:
     return options.is_enabled(vars(config.option), os.environ, _ini(config))
 
 
-def hook_if_torch_is_loaded(config: pytest.Config) -> None:
-    """Hook into torch as soon as conftest files have imported it.
+@contextmanager
+def hooked_into_torch(config: pytest.Config) -> Iterator[None]:
+    """While conftest files are imported: hook into torch as soon as they need its compiler, and never earlier.
 
-    They are imported before any other chance, and never earlier than they want: a conftest file may set variables that torch
-    reads when it is imported.
+    They, and what they import, may compile functions right away, and may set variables that torch reads when it is imported.
     """
-    if "torch" not in sys.modules:
-        return
     try:
-        if options.is_enabled(vars(config.known_args_namespace), os.environ, _ini(config)):
-            _hook()
+        enabled = options.is_enabled(vars(config.known_args_namespace), os.environ, _ini(config))
     except TestmatrixError:
-        return  # said once more when the run is configured, as a usage error
+        enabled = False  # said once the run is configured, as a usage error
+    if not enabled:
+        yield
+        return
+    with after_import("torch._dynamo", _hook_if_possible):
+        yield
+    if "torch" in sys.modules:
+        _hook_if_possible()
+
+
+def _hook_if_possible() -> None:
+    torch = sys.modules.get("torch")
+    if getattr(getattr(torch, "__spec__", None), "_initializing", False):
+        return  # its import is not over
+    with suppress(TestmatrixError):  # as above
+        _hook()
 
 
 def _hook() -> None:

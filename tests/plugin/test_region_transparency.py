@@ -302,3 +302,20 @@ def test_it():
     assert counted == [f"counted {frames} {ops}"] * 4
     assert {result.compiles for result in run.tests["test_it"].values()} == {frames}
     assert {result.breaks for result in run.tests["test_it"].values()} == {frames - 1}
+
+
+@pytest.mark.parametrize("where", ["conftest", "package"])
+def test_regions_made_while_conftest_files_are_imported(matrix, where):
+    region = "import torch\n\n@torch.compile(backend='eager')\ndef region(x, n):\n    return x + n\n"
+    run = matrix(
+        f"""
+from {where} import region
+
+def test_it():
+    region(torch.ones(2), 3)
+""",
+        subprocess=True,
+        files={"conftest.py": region if where == "conftest" else "import package\n", "package.py": region},
+    )
+    assert run.exit == 0
+    assert {result.regions for result in run.tests["test_it"].values()} == {1}
