@@ -25,8 +25,8 @@ class LeafDifference:
     left: str
     right: str
     judgement: Judgement | None = None  #: for values
-    #: No fault: the storage offset of a tensor that nothing else shares, or what the code itself wants when it is compiled.
-    minor: bool = False
+    minor: bool = False  #: seen by nobody who doesn't look for it: the storage offset of a tensor that nothing else shares
+    wanted: bool = False  #: eager does the same where it is told that it is being compiled: the code asks for it
 
 
 def type_name(leaf: Leaf) -> str:

@@ -34,7 +34,7 @@ def result_differences(
         if leaf.aspect == "alias" and not (ours.concrete and theirs.concrete):
             continue  # fake tensors share no memory in earnest
         if _wanted_when_compiling(leaf, ours, theirs):
-            leaf = replace(leaf, minor=True)
+            leaf = replace(leaf, wanted=True)
         yield of_leaf(leaf, f"output.{leaf.aspect}", f"result{leaf.path}", key, cell, reference, random=random)
 
 
@@ -67,7 +67,7 @@ def of_leaf(
         severity=_severity(leaf, random=random),
         cell=cell,
         reference=reference,
-        left=left,
+        left=f"{left} (as eager is when told that it is being compiled)" if leaf.wanted else left,
         right=right,
         region=key.region,
         path=subject,
@@ -86,7 +86,7 @@ def _severity(leaf: LeafDifference, *, random: bool) -> Severity:
     verdict = leaf.judgement.verdict if leaf.judgement else ""
     if leaf.minor or verdict == "unknown" or (random and leaf.aspect in ("value", "shape", "stride")):
         return "info"
-    return "warning" if verdict == "sign_of_zero" else "error"
+    return "warning" if verdict == "sign_of_zero" or leaf.wanted else "error"
 
 
 def _sides(leaf: LeafDifference) -> tuple[str, str]:

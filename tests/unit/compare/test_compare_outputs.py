@@ -294,8 +294,8 @@ def test_wrong_values_of_different_functions_are_different_causes() -> None:
     assert first.signature != second.signature
 
 
-@pytest.mark.parametrize(("told", "severity"), [(4, "info"), (5, "error"), (3, "error")])
-def test_what_the_code_wants_when_it_is_compiled_is_information(told: int, severity: str) -> None:
+@pytest.mark.parametrize(("told", "severity"), [(4, "warning"), (5, "error"), (3, "error")])
+def test_what_the_code_wants_when_it_is_compiled_is_a_warning(told: int, severity: str) -> None:
     made = observations(3, odd=CELLS, odd_value=4)
     made[ORACLE] = replace(made[ORACLE], regions=(replace(made[ORACLE].regions[0], as_compiling=(leaf(told),)),))
     assert one(made).severity == severity
