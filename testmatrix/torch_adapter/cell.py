@@ -81,7 +81,7 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
     with ExitStack() as stack:
         stack.callback(lambda: state.restore(recording.before or before))
         stack.enter_context(state.fresh_caches())
-        stack.enter_context(_environment(setup.environment))
+        stack.enter_context(state.environment(dict(setup.environment)))
         settings.apply(setup.settings)
         for name in setup.contexts:
             stack.enter_context(_inside(name))
@@ -107,20 +107,6 @@ def keep_state(recording: Recording) -> None:
         else:
             kept.pop(name, None)
     recording.before = replace(recording.before, ambient=replace(now, environment=kept))
-
-
-@contextmanager
-def _environment(variables: tuple[tuple[str, str], ...]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name, _ in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _writes(recording: Recording) -> Callable[[settings.Key], None]:

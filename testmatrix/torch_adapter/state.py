@@ -12,7 +12,7 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -182,20 +182,31 @@ def recover_from_stuck_compile() -> bool:
 def fresh_caches() -> Iterator[None]:
     """Point the compile caches to directories that nothing else uses, and remove them afterwards."""
     root = tempfile.mkdtemp(prefix="testmatrix-")
-    before = {name: os.environ.get(name) for name in (*_CACHE_VARIABLES, *_UNSET_VARIABLES)}
+    variables: dict[str, str | None] = {name: os.path.join(root, directory) for name, directory in _CACHE_VARIABLES.items()}
     try:
-        for name, directory in _CACHE_VARIABLES.items():
-            os.environ[name] = os.path.join(root, directory)
-        for name in _UNSET_VARIABLES:
-            os.environ.pop(name, None)
+        with environment({**variables, **dict.fromkeys(_UNSET_VARIABLES)}):
+            yield
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+@contextmanager
+def environment(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables while the block runs, and unset those that are None."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set_environment(variables)
+    try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-        shutil.rmtree(root, ignore_errors=True)
+        _set_environment(before)
+
+
+def _set_environment(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @contextmanager
