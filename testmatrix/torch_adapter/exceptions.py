@@ -35,7 +35,8 @@ _NORMALISED = (
 
 def normalise_message(message: str) -> str:
     """The first lines of a message without addresses, ids, directories, line and symbol numbers."""
-    text = message.strip().split("\n\n", 1)[0][: 4 * _MESSAGE_LIMIT]
+    # Pytest's explanations of an assertion come below it, each after a plus.
+    text = re.split(r"\n\n|\n +\+ ", message.strip(), maxsplit=1)[0][: 4 * _MESSAGE_LIMIT]
     for pattern, replacement in _NORMALISED:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())[:_MESSAGE_LIMIT]

@@ -84,3 +84,8 @@ def test_cause_that_goes_in_a_circle():
     one, other = InternalTorchDynamoError("one"), InternalTorchDynamoError("other")
     one.__cause__, other.__cause__ = other, one
     assert exceptions.record(one).type.endswith("InternalTorchDynamoError")
+
+
+def test_explanations_of_an_assertion_are_left_out():
+    message = "assert torch.float32 == torch.int64\n +  where torch.float32 = tensor([300.]).dtype"
+    assert exceptions.normalise_message(message) == "assert torch.float32 == torch.int64"
