@@ -60,9 +60,7 @@ def test_same_function_with_two_options():
         same(dynamic(X, n), crop(X, n))
 
 
-@pytest.mark.parametrize(
-    "mark", [torch._dynamo.mark_dynamic, torch._dynamo.maybe_mark_dynamic, torch._dynamo.mark_static]
-)
+@pytest.mark.parametrize("mark", [torch._dynamo.mark_dynamic, torch._dynamo.maybe_mark_dynamic, torch._dynamo.mark_static])
 def test_marked_dimension(mark):
     def step(x, n):
         return x * n + x.shape[0]

@@ -13,9 +13,7 @@ class TestHugeInts(unittest.TestCase):
     def setUp(self):
         self.x = torch.arange(3, dtype=torch.int64)
 
-    @parameterized.expand(
-        [("int32_edge", 2**31), ("double_edge", 2**53), ("near_int64_edge", 2**62), ("negative", -(2**62))]
-    )
+    @parameterized.expand([("int32_edge", 2**31), ("double_edge", 2**53), ("near_int64_edge", 2**62), ("negative", -(2**62))])
     def test_added(self, _name, edge):
         agree(lambda x, n: x + n, *((self.x, n) for n in (edge - 1, edge, edge + 1, 3)))
 
@@ -39,9 +37,7 @@ class TestHugeInts(unittest.TestCase):
         agree(step, *((self.x, n) for n in (2**64 + 1, 2**65, 2**63 - 1)))
 
     def test_as_float(self):
-        agree(
-            lambda x, n: x.double() * float(n), *((self.x, n) for n in (2**53, 2**53 + 1, 2**62)), backend="aot_eager"
-        )
+        agree(lambda x, n: x.double() * float(n), *((self.x, n) for n in (2**53, 2**53 + 1, 2**62)), backend="aot_eager")
 
     def test_hash_constant(self):
         agree(lambda x, n: (x * 31 + n) % 1000003, *((self.x, n) for n in (2**31 - 1, 2**31, 2**40 + 7)))

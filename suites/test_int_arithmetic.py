@@ -73,9 +73,7 @@ class TestBinary(unittest.TestCase):
 
         agree(step, (X, 7, 2), (X, 9, 4), (X, -8, 3), (X, 5, -2))
 
-    @parameterized.expand(
-        [entry for entry in BINARY if entry[0].split("_")[-1] in ("divide", "modulo", "power", "shift")]
-    )
+    @parameterized.expand([entry for entry in BINARY if entry[0].split("_")[-1] in ("divide", "modulo", "power", "shift")])
     def test_used_by_a_tensor(self, _name, operate):
         def step(x, a, b):
             return x * operate(a, b)

@@ -27,9 +27,7 @@ class TestScalarArguments(unittest.TestCase):
         agree(lambda x, s: x * s, (X, 2), (X, np.int64(3)), (X, 4), (X, np.float32(0.5)))
 
     def test_kept_in_a_list(self):
-        agree(
-            lambda x, scalars: x * scalars[0] + scalars[1], *((X, [np.int64(n), np.float64(n / 2)]) for n in (2, 3, 4))
-        )
+        agree(lambda x, scalars: x * scalars[0] + scalars[1], *((X, [np.int64(n), np.float64(n / 2)]) for n in (2, 3, 4)))
 
     def test_as_tensor(self):
         agree(lambda x, s: x + torch.tensor(s), *((X, np.float32(f)) for f in (0.5, 1.5, 2.5)), backend="aot_eager")

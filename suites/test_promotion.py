@@ -50,9 +50,7 @@ def test_where_with_scalar_and_tensor():
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.float32], ids=str)
 def test_clamp(dtype):
-    agree(
-        lambda x, low, high: x.clamp(low, high), *((make(dtype), low, high) for low, high in ((1, 3), (0, 4), (2, 5)))
-    )
+    agree(lambda x, low, high: x.clamp(low, high), *((make(dtype), low, high) for low, high in ((1, 3), (0, 4), (2, 5))))
 
 
 def test_clamp_float_bounds():

@@ -91,9 +91,7 @@ class TestTorchRandom(unittest.TestCase):
         draw_both(lambda x, n: torch.randperm(n) + n, [(X, n) for n in (3, 4, 5)])
 
     def test_bernoulli_and_dropout(self):
-        draw_both(
-            lambda x, p: torch.nn.functional.dropout(torch.bernoulli(x * 0 + p), p), [(X, p) for p in (0.25, 0.5, 0.75)]
-        )
+        draw_both(lambda x, p: torch.nn.functional.dropout(torch.bernoulli(x * 0 + p), p), [(X, p) for p in (0.25, 0.5, 0.75)])
 
     def test_seeded_inside(self):
         def step(x, n):

@@ -149,9 +149,7 @@ class TestViews(unittest.TestCase):
             self.assertEqual(fast(x, n).stride(), (x.permute(1, 0) * n).stride())
 
     def test_view_as_complex(self):
-        agree(
-            lambda x, n: torch.view_as_real(torch.view_as_complex(x) * n), *((torch.ones(3, 2), n) for n in (2, 3, 4))
-        )
+        agree(lambda x, n: torch.view_as_real(torch.view_as_complex(x) * n), *((torch.ones(3, 2), n) for n in (2, 3, 4)))
 
     def test_reinterpreted_dtype(self):
         agree(lambda x, n: (x + n).view(torch.int32), *((torch.ones(size), n) for size, n in ((2, 2), (3, 3), (4, 4))))

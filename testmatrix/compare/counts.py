@@ -201,6 +201,6 @@ def _regions_compiled(run: Observation) -> dict[str, bool]:
     for item in run.compiles:
         region = regions.get(item.region_call)
         if region is not None:
-            real = any(not op.startswith(_SCALAR_OPS) for op in item.ops)
+            real = "Tensor" in item.inputs or any(not op.startswith(_SCALAR_OPS) for op in item.ops)
             found[region] = found.get(region, False) or real
     return found

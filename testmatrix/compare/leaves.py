@@ -26,6 +26,7 @@ class LeafDifference:
     right: str
     judgement: Judgement | None = None  #: for values
     minor: bool = False  #: seen by nobody who doesn't look for it: the storage offset of a tensor that nothing else shares
+    rounded: bool = False  #: an exact value that depends on the last bits of floats
     wanted: bool = False  #: eager does the same where it is told that it is being compiled: the code asks for it
 
 
@@ -162,7 +163,7 @@ def _aliasing(path: str, left: TensorRecord, right: TensorRecord, known: frozens
 
 
 def _shares(names: Iterable[str]) -> str:
-    return f"shares memory with {', '.join(sorted(names))}" if names else "shares no memory"
+    return f"sharing memory with {', '.join(sorted(names))}" if names else "sharing no memory"
 
 
 def by_path(leaves: Iterable[Leaf]) -> Mapping[str, Leaf]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from testmatrix.compare.finding import Evidence, Finding, Severity
 from testmatrix.compare.lineup import CallKey, keyed_calls
 from testmatrix.compare.regions import is_same_exception
-from testmatrix.compare.wording import exception_signature, first_line, in_cells, signature, stable_text
+from testmatrix.compare.wording import exception_signature, first_line, in_cells, raised_as, signature, stable_text
 from testmatrix.observation import ORACLE, Observation
 
 BAD = frozenset({"failed", "error", "crashed", "timeout"})
@@ -90,10 +90,10 @@ def _finding(
     exception = first.exception if first.outcome in BAD else None
     call = raising_call(first)
     where = f" ({call.region}, call {call.number})" if call else ""
-    why = f": {exception.type}: {first_line(exception.message)}" if exception else ""
+    why = f": {raised_as(exception)}: {first_line(exception.message)}" if exception else ""
     versus = f"{_VERBS[other.outcome]} in {reference}"
     if other.outcome in BAD and other.exception is not None:
-        versus += f" with {other.exception.type}"
+        versus += f" with {raised_as(other.exception)}"
     return Finding(
         test=first.test,
         kind=_KINDS.get(first.outcome, "outcome"),

@@ -33,8 +33,7 @@ def result_differences(
     for leaf in leaves:
         if leaf.aspect == "alias" and not (ours.concrete and theirs.concrete):
             continue  # fake tensors share no memory in earnest
-        if _wanted_when_compiling(leaf, ours, theirs):
-            leaf = replace(leaf, wanted=True)
+        leaf = replace(leaf, wanted=_wanted_when_compiling(leaf, ours, theirs), rounded=_decided_by_rounding(leaf, theirs))
         yield of_leaf(leaf, f"output.{leaf.aspect}", f"result{leaf.path}", key, cell, reference, random=random)
 
 
@@ -67,7 +66,7 @@ def of_leaf(
         severity=_severity(leaf, random=random),
         cell=cell,
         reference=reference,
-        left=f"{left} (as eager is when told that it is being compiled)" if leaf.wanted else left,
+        left=f"{left}{_excuse(leaf)}",
         right=right,
         region=key.region,
         path=subject,
@@ -82,11 +81,17 @@ def of_leaf(
     )
 
 
+def _excuse(leaf: LeafDifference) -> str:
+    if leaf.wanted:
+        return " (as eager is when told that it is being compiled)"
+    return " (float64 gives yet another: rounding decides)" if leaf.rounded else ""
+
+
 def _severity(leaf: LeafDifference, *, random: bool) -> Severity:
     verdict = leaf.judgement.verdict if leaf.judgement else ""
     if leaf.minor or verdict == "unknown" or (random and leaf.aspect in ("value", "shape", "stride")):
         return "info"
-    return "warning" if verdict == "sign_of_zero" or leaf.wanted else "error"
+    return "warning" if verdict == "sign_of_zero" or leaf.wanted or leaf.rounded else "error"
 
 
 def _sides(leaf: LeafDifference) -> tuple[str, str]:
@@ -115,10 +120,27 @@ def _stable_sides(leaf: LeafDifference) -> tuple[str, ...]:
 
 
 def _wanted_when_compiling(leaf: LeafDifference, ours: RegionCall, theirs: RegionCall) -> bool:
-    """Whether eager returns the same as the cell where it is told that it is being compiled: the code asks for it."""
-    told = by_path(theirs.as_compiling).get(leaf.path)
-    here = by_path(ours.result).get(leaf.path)
-    return told is not None and here is not None and not any(one.aspect != "alias" for one in compare_leaf(here, told))
+    """Whether eager returns the same as the cell where it is told that it is being compiled, and only there.
+
+    Copies were run for that, so that what shares memory cannot be told.
+    """
+    told, here = by_path(theirs.as_compiling).get(leaf.path), by_path(ours.result).get(leaf.path)
+    plain = by_path(theirs.result).get(leaf.path)
+    if told is None or here is None or plain is None or leaf.aspect == "alias":
+        return False
+    explained = {one.aspect for one in compare_leaf(told, plain)}
+    return leaf.aspect in explained and not {one.aspect for one in compare_leaf(here, told)} - {"alias"}
+
+
+def _decided_by_rounding(leaf: LeafDifference, theirs: RegionCall) -> bool:
+    """Whether a count, an index or a truth value hangs on the last bits of floats: in float64, eager has another one, too."""
+    plain, wide = by_path(theirs.result).get(leaf.path), by_path(theirs.float64).get(leaf.path)
+    if leaf.aspect != "value" or plain is None or wide is None:
+        return False
+    if plain.tensor is None or wide.tensor is None:
+        return plain.type in ("int", "bool") and plain.type == wide.type and plain.value != wide.value
+    exact = plain.tensor.dtype == wide.tensor.dtype and plain.tensor.dtype.startswith(("int", "uint", "bool"))
+    return exact and plain.tensor.digest != wide.tensor.digest
 
 
 def _judged(judgement: Judgement) -> dict[str, Evidence]:

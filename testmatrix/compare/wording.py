@@ -51,6 +51,12 @@ def exception_signature(exception: ExceptionRecord | None, test: str) -> str:
     return f"{exception.type}:{stable_text(exception.message)}:{function}"
 
 
+def raised_as(exception: ExceptionRecord) -> str:
+    """The class that was raised, with what torch wrapped in it: ``TorchRuntimeError of ZeroDivisionError``."""
+    wrapper = exception.wrapper.rpartition(".")[2]
+    return f"{wrapper} of {exception.type}" if wrapper else exception.type
+
+
 def first_line(text: str, limit: int = 120) -> str:
     line = text.strip().split("\n", 1)[0]
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from testmatrix.plugin import contents
-from testmatrix.plugin.contents import Contents, Kept
+from testmatrix.torch_adapter import contents
+from testmatrix.torch_adapter.contents import Contents, Kept
 
 #: Where classes and modules are no part of a suite.
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "torch", "numpy", "pytest", "_pytest"})

@@ -7,6 +7,7 @@ returns something else then because its author wanted that.
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from testmatrix.observation import Leaf
 from testmatrix.torch_adapter import pytrees, recording, state
 from testmatrix.torch_adapter.arguments import Target, rebinder
+from testmatrix.torch_adapter.contents import Contents, put_back
 from testmatrix.torch_adapter.leaves import Budget, LeafReader
 
 
@@ -27,22 +29,24 @@ def run(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget
 
 
 def as_compiling(target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget: Budget) -> tuple[Leaf, ...]:
-    """The leaves of the region's result where it is told that it is being compiled; empty where it cannot be run so."""
+    """The leaves of the region's result where it is told that it is being compiled; empty where that makes no difference."""
     session = getattr(torch.compiler, "_compile_session_context", None)
     if session is None:
         return ()
+    plain = _aside(target, args, kwargs, budget, lambda given: given)
     with session():
-        return _aside(target, args, kwargs, budget, lambda given: given)
+        told = _aside(target, args, kwargs, budget, lambda given: given)
+    return told if told != plain else ()
 
 
 def _aside(
     target: Target, args: tuple[Any, ...], kwargs: Mapping[str, Any], budget: Budget, convert: Callable[[Any], Any]
 ) -> tuple[Leaf, ...]:
-    """Call the region's function on converted copies, leaving no trace: no recording, no random numbers, nothing rebound."""
+    """Call the region's function on converted copies, leaving no trace: no recording, no random numbers, nothing changed."""
     if target.function is None:
         return ()
     before, suspended = state.random_state(), recording.active()
-    rebind = rebinder(target)
+    rebind, contents = rebinder(target), _reachable(target.function)
     recording.activate(None)  # regions called inside are no calls of the suite's
     try:
         positional, named = convert(copy.deepcopy(target.given(args, kwargs)))
@@ -54,7 +58,21 @@ def _aside(
     finally:
         recording.activate(suspended)
         rebind()
+        put_back(contents.kept)
         state.restore_random_state(before)
+
+
+def _reachable(function: types.FunctionType) -> Contents:
+    """What the function may change beside its arguments: what it closes over, and what the globals that it names hold."""
+    contents = Contents(modules=frozenset({function.__module__}))
+    names: set[str] = set()
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        names.update(code.co_names)
+        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    contents.add([function, *(function.__globals__[name] for name in sorted(names) if name in function.__globals__)])
+    return contents
 
 
 def _widened(node: Any) -> Any:

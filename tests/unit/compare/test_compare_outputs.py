@@ -299,3 +299,20 @@ def test_what_the_code_wants_when_it_is_compiled_is_a_warning(told: int, severit
     made = observations(3, odd=CELLS, odd_value=4)
     made[ORACLE] = replace(made[ORACLE], regions=(replace(made[ORACLE].regions[0], as_compiling=(leaf(told),)),))
     assert one(made).severity == severity
+
+
+def test_aliasing_is_not_excused_by_what_copies_share() -> None:
+    mine, eager = tensor([1.0]), tensor([1.0], aliases=("L['x']",))
+    made = observations(eager, odd=CELLS, odd_value=mine, arguments={"L['x']": tensor([1.0])})
+    made[ORACLE] = replace(made[ORACLE], regions=(replace(made[ORACLE].regions[0], as_compiling=(leaf(mine),)),))
+    finding = one(made)
+    assert (finding.kind, finding.severity) == ("output.alias", "error")
+    assert "result is sharing no memory in every cell, sharing memory with L['x'] in eager" in finding.summary
+
+
+@pytest.mark.parametrize(("eager", "wide", "severity"), [(966, 960, "warning"), (966, 966, "error")])
+def test_counts_that_hang_on_rounding_are_a_warning(eager: int, wide: int, severity: str) -> None:
+    made = observations(tensor([eager], "int64"), odd=CELLS, odd_value=tensor([964], "int64"))
+    wider = (leaf(tensor([wide], "int64")),)
+    made[ORACLE] = replace(made[ORACLE], regions=(replace(made[ORACLE].regions[0], float64=wider),))
+    assert one(made).severity == severity

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from testmatrix.plugin import contents
-from testmatrix.plugin.contents import Contents
+from testmatrix.torch_adapter import contents
+from testmatrix.torch_adapter.contents import Contents
 
 
 def kept(*roots):

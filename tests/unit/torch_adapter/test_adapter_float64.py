@@ -117,3 +117,23 @@ def test_code_is_told_that_it_is_being_compiled():
     (leaf,) = float64.as_compiling(target_of(f), (torch.ones(2),), {}, Budget(100))
     assert leaf.value == "2"
     assert f(torch.ones(2)) == 3
+
+
+LOG = []
+
+
+def test_what_globals_hold_is_as_before():
+    def logged(x):
+        LOG.append(1)
+        return x * len(LOG)
+
+    assert run(logged, torch.ones(2))
+    assert LOG == []
+
+
+def test_code_that_does_not_ask_is_not_told():
+    def f(x):
+        LOG.append(1)
+        return x * len(LOG)
+
+    assert float64.as_compiling(target_of(f), (torch.ones(2),), {}, Budget(100)) == ()
