@@ -75,7 +75,6 @@ class RegionCall:
     exception: ExceptionRecord | None = None
     random: bool = False  #: the call drew from a random generator
     pinned: tuple[str, ...] = ()  #: axes that the test itself fixed for this region
-    backend: str = ""
     #: False where the values inside are not real (fake tensors, a functional transform), so that only metadata counts.
     concrete: bool = True
     #: The region's result in float64, and its result where ``torch.compiler.is_compiling()`` says that it is being compiled:
