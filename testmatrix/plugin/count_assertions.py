@@ -3,8 +3,10 @@
 Frame counts, op counts and expected graph text differ by cell, by design. Where such an assertion fails, the test is run again
 with that one statement guarded, so that what follows it is compared, too.
 
-What is recognised: attributes that torch's own counters have (``frame_count``, ``op_count``), ``counters[...]``, inline expected
-text, whatever a function used as a backend counts or collects, and names assigned from any of these.
+What is recognised: attributes of torch's own counting backends and of backends of the suite's own, ``counters[...]``, inline
+expected text, whatever a function used as a backend counts or collects, and variables assigned from any of these. The source
+says which assertions may be about that (:mod:`count_sources`), the frame in which one fails whether it is (:mod:`count_owners`).
+Everything else fails as in a bare run.
 """
 
 from __future__ import annotations
@@ -12,18 +14,15 @@ from __future__ import annotations
 import ast
 import gc
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-_COUNTING_ATTRIBUTES = frozenset({"frame_count", "op_count", "graph_count", "num_compiles", "compile_count", "graphs"})
-_COUNTING_NAMES = frozenset({"counters", "frame_count", "op_count", "compile_count", "num_compiles"})
-_EXPECTED_TEXT = frozenset({"assertExpectedInline", "assertExpected", "assertExpectedRaises"})
-_BACKEND_PARAMETERS = frozenset({"gm", "graph_module"})
-_MUTATORS = frozenset({"append", "extend", "add", "update"})
+from testmatrix.plugin import count_owners, count_sources
+from testmatrix.plugin.count_sources import Candidate
 
 #: Statements that were passed over in the run that is going on.
 _passed_over: list[str] = []
@@ -39,20 +38,43 @@ class CountAssertion:
     rewritten: bool  #: the module's assertions were rewritten by pytest
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The candidates of a file by line, all lines of a statement included."""
+
+    by_line: dict[int, Candidate]
+    collected: frozenset[str]  #: attributes in which its backends count
+
+
 def find(tb: types.TracebackType | None) -> CountAssertion | None:
     """The count assertion that an AssertionError came from, by its traceback; None where it came from anything else."""
+    outer: list[types.FrameType] = []
     while tb is not None:
-        code, line = tb.tb_frame.f_code, tb.tb_lineno
-        statement = _counting_statements(code.co_filename).get(line)
-        if statement is not None:
+        code = tb.tb_frame.f_code
+        frames = [tb.tb_frame, *reversed(outer)]
+        candidate = _confirmed(tb.tb_lineno, frames)
+        if candidate is not None:
             return CountAssertion(
                 code=code,
                 filename=code.co_filename,
-                text=f"{Path(code.co_filename).name}:{line}: {statement}",
+                text=f"{Path(code.co_filename).name}:{tb.tb_lineno}: {candidate.text}",
                 rewritten="@pytest_ar" in tb.tb_frame.f_globals,
             )
+        outer.append(tb.tb_frame)
         tb = tb.tb_next
     return None
+
+
+def _confirmed(line: int, frames: Sequence[types.FrameType]) -> Candidate | None:
+    """The candidate at a line of the first frame, where what it looked at there is a count; then its callers, innermost first."""
+    filename = frames[0].f_code.co_filename
+    found = _candidates(filename)
+    candidate = found.by_line.get(line)
+    if candidate is None:
+        return None
+    known = [frame for frame in frames if frame.f_code.co_filename == filename]
+    counts = all(any(count_owners.holds(claim, known, found.collected) for claim in claims) for claims in candidate.claims)
+    return candidate if counts else None
 
 
 @contextmanager
@@ -81,9 +103,22 @@ def _functions_of(filename: str) -> list[types.FunctionType]:
     return [function for function in functions if function.__code__.co_filename == filename]
 
 
-def note(error: AssertionError, text: str) -> None:
-    """Called by guarded statements."""
+def note(error: AssertionError, text: str) -> bool:
+    """Called by guarded statements: whether the one that failed is to be passed over, which is noted."""
+    tb = error.__traceback__
+    if tb is None or _confirmed(tb.tb_lineno, _callers(tb.tb_frame)) is None:
+        return False
     _passed_over.append(text)
+    return True
+
+
+def _callers(frame: types.FrameType) -> list[types.FrameType]:
+    frames = []
+    current: types.FrameType | None = frame
+    while current is not None:
+        frames.append(current)
+        current = current.f_back
+    return frames
 
 
 def _source(filename: str) -> str | None:
@@ -94,106 +129,26 @@ def _source(filename: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _counting_statements(filename: str) -> dict[int, str]:
-    """Line → source of every count assertion of a file, all lines of a statement included."""
+def _candidates(filename: str) -> _Found:
     source = _source(filename)
     if source is None or "site-packages" in filename:
-        return {}
+        return _Found({}, frozenset())
     try:
         tree = ast.parse(source)
     except SyntaxError:
-        return {}
-    found: dict[int, str] = {}
-    for statement in _find_statements(tree):
-        text = _first_line(source, statement)
-        found.update(dict.fromkeys(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1), text))
-    return found
-
-
-def _first_line(source: str, statement: ast.stmt) -> str:
-    return (ast.get_source_segment(source, statement) or "").split("\n", 1)[0]
-
-
-def _find_statements(tree: ast.Module) -> list[ast.stmt]:
-    tainted = _tainted_names(tree)
-    return [node for node in ast.walk(tree) if isinstance(node, (ast.Assert, ast.Expr)) and _asserts_count(node, tainted)]
-
-
-def _asserts_count(statement: ast.Assert | ast.Expr, tainted: frozenset[str]) -> bool:
-    if isinstance(statement, ast.Assert):
-        return _mentions(statement.test, tainted)
-    call = statement.value
-    if not isinstance(call, ast.Call):
-        return False
-    name = _last_name(call.func)
-    if name in _EXPECTED_TEXT:
-        return True
-    is_assertion = name.startswith("assert") or name in ("check_count", "expect_count")
-    return is_assertion and any(_mentions(argument, tainted) for argument in [*call.args, *(k.value for k in call.keywords)])
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _mentions(expression: ast.expr, tainted: frozenset[str]) -> bool:
-    for node in ast.walk(expression):
-        if isinstance(node, ast.Attribute) and (node.attr in _COUNTING_ATTRIBUTES or node.attr in tainted):
-            return True
-        if isinstance(node, ast.Name) and (node.id in _COUNTING_NAMES or node.id in tainted):
-            return True
-    return False
-
-
-def _tainted_names(tree: ast.Module) -> frozenset[str]:
-    """Names and attributes that hold how much was compiled, anywhere in the file."""
-    tainted = {name for function in _backends(tree) for name in _collected_by(function)}
-    for _ in range(3):  # assignments may follow each other
-        known = frozenset(tainted)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and _mentions(node.value, known):
-                tainted.update(target.id for target in node.targets if isinstance(target, ast.Name))
-        if tainted == known:
-            break
-    return frozenset(tainted)
-
-
-def _backends(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Functions that are handed to the compiler as its backend, or look like one."""
-    used = {
-        keyword.value.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        for keyword in node.keywords
-        if keyword.arg == "backend" and isinstance(keyword.value, ast.Name)
-    }
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return [f for f in functions if f.name in used or {a.arg for a in f.args.args[:2]} & _BACKEND_PARAMETERS]
-
-
-def _collected_by(function: ast.FunctionDef) -> Iterator[str]:
-    outer = {name for node in ast.walk(function) if isinstance(node, (ast.Nonlocal, ast.Global)) for name in node.names}
-    for node in ast.walk(function):
-        if isinstance(node, ast.AugAssign):
-            target = node.target.value if isinstance(node.target, ast.Subscript) else node.target
-            name = _last_name(target)
-            if name and (isinstance(target, ast.Attribute) or name in outer or isinstance(node.target, ast.Subscript)):
-                yield name
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
-            name = _last_name(node.func.value)
-            if name:
-                yield name
-        elif isinstance(node, ast.Assign):
-            yield from (target.id for target in node.targets if isinstance(target, ast.Name) and target.id in outer)
+        return _Found({}, frozenset())
+    by_line: dict[int, Candidate] = {}
+    for found in count_sources.candidates(tree, source):
+        first = found.statement.lineno
+        by_line.update(dict.fromkeys(range(first, (found.statement.end_lineno or first) + 1), found))
+    return _Found(by_line, count_sources.collected_attributes(tree))
 
 
 class _Guarding(ast.NodeTransformer):
-    """Wraps count assertions so that their failure is noted instead of raised."""
+    """Wraps what may be count assertions, so that their failure is noted instead of raised where they are."""
 
-    def __init__(self, statements: list[ast.stmt], source: str, name: str) -> None:
-        self._texts = {id(s): f"{name}:{s.lineno}: {_first_line(source, s)}" for s in statements}
+    def __init__(self, found: list[Candidate], name: str) -> None:
+        self._texts = {id(each.statement): f"{name}:{each.statement.lineno}: {each.text}" for each in found}
 
     def visit(self, node: ast.AST) -> Any:
         text = self._texts.get(id(node))
@@ -201,7 +156,7 @@ class _Guarding(ast.NodeTransformer):
             return self.generic_visit(node)
         guard = ast.parse(
             "try:\n    pass\nexcept AssertionError as _testmatrix_error:\n"
-            f"    __import__({__name__!r}, fromlist=['note']).note(_testmatrix_error, {text!r})"
+            f"    if not __import__({__name__!r}, fromlist=['note']).note(_testmatrix_error, {text!r}):\n        raise"
         ).body[0]
         assert isinstance(guard, ast.Try)
         assert isinstance(node, ast.stmt)
@@ -221,7 +176,7 @@ def _guarded_code(assertion: CountAssertion, config: Any) -> list[types.CodeType
     if source is None:
         return []
     tree = ast.parse(source)
-    guarding = _Guarding(_find_statements(tree), source, Path(assertion.filename).name)
+    guarding = _Guarding(count_sources.candidates(tree, source), Path(assertion.filename).name)
     tree = ast.fix_missing_locations(guarding.visit(tree))
     if assertion.rewritten:
         from _pytest.assertion.rewrite import rewrite_asserts
