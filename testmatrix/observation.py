@@ -70,6 +70,8 @@ class RegionCall:
     index: int  #: position among all region calls of the test, from 0
     depth: int = 0  #: 0 for a call from the test, 1 for a region called inside a region, ...
     arguments: tuple[Leaf, ...] = ()  #: before the call; tensors without data
+    #: What else the call could see, before it: attributes, parameters, buffers and globals; tensors without data.
+    state: tuple[Leaf, ...] = ()
     result: tuple[Leaf, ...] = ()  #: empty where the call raised
     after: tuple[Leaf, ...] = ()  #: arguments, attributes, buffers and globals after the call, with data
     exception: ExceptionRecord | None = None
@@ -150,6 +152,7 @@ class Gradients:
 
     index: int  #: nth backward pass of the test, from 0
     leaves: tuple[Leaf, ...]  #: paths name the tensor: ``region[3] L['x'].grad``, ``result[0]`` for autograd.grad
+    calls: int = 0  #: region calls that had been made by then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,18 +5,20 @@ A call is compared only where it was given the same: what follows from an earlie
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Literal
 
 from testmatrix.compare.difference import Difference
 from testmatrix.compare.finding import Severity
-from testmatrix.compare.leaves import by_path, type_name
+from testmatrix.compare.leaves import type_name
 from testmatrix.compare.lineup import CallKey, call_counts, keyed_calls, paired_calls
-from testmatrix.compare.mutations import mutation_differences
+from testmatrix.compare.mutations import before, is_dynamos, mutation_differences
 from testmatrix.compare.outputs import gradient_differences, result_differences
 from testmatrix.compare.values import judge_scalars
 from testmatrix.compare.wording import exception_signature, first_line, signature, stable_region, stable_text
-from testmatrix.observation import ExceptionRecord, Leaf, Observation, RegionCall
+from testmatrix.observation import ExceptionRecord, Leaf, Observation, RegionCall, TensorRecord
 
 #: ``same``: as far as recorded; ``drifted``: other bits in a tensor; ``other``: a number, shape or dtype differs.
 Inputs = Literal["same", "drifted", "other"]
@@ -40,12 +42,13 @@ def compare_regions(
     """
     found: list[Difference] = []
     both_pass = _good(ours) and _good(theirs)
-    drifting = ours.gradients != theirs.gradients
+    alike = sys.maxsize  # calls of ours before the first that was not given the same
     for key, left, right in paired_calls(ours, theirs):
         inputs = compare_inputs(left, right)
+        values = inputs == "same"
+        alike = alike if values else min(alike, left.index)
         if inputs == "other" or (inputs == "drifted" and found):
             continue
-        values = inputs == "same" or drifting
         raised = _exceptions(key, ours, theirs, left, right, raises_everywhere)
         if wanted(key):
             found.extend(raised)
@@ -56,9 +59,8 @@ def compare_regions(
         if wanted(key):
             found.extend(result_differences(key, left, right, ours.cell, theirs.cell, values=values))
             found.extend(mutation_differences(key, left, right, ours.cell, theirs.cell, values=values))
-        drifting = drifting or left.result != right.result or left.after != right.after
     if rest and not found:
-        found.extend(gradient_differences(ours, theirs))
+        found.extend(gradient_differences(_until(ours, alike), theirs))
     if rest and both_pass:
         found.extend(_call_counts(ours, theirs))
     return found
@@ -68,24 +70,37 @@ def _good(observation: Observation) -> bool:
     return observation.outcome in _GOOD
 
 
+def _until(observation: Observation, call: int) -> Observation:
+    """The observation without the backward passes that came after a call started: they follow from what it was given."""
+    return replace(observation, gradients=tuple(one for one in observation.gradients if one.calls <= call))
+
+
 def compare_inputs(left: RegionCall, right: RegionCall) -> Inputs:
-    """Whether two calls were given the same, as far as it is recorded on both sides."""
-    ours, theirs = by_path(left.arguments), by_path(right.arguments)
+    """Whether two calls were given the same, as far as it is recorded on both sides.
+
+    What gradients hold before a call is no input of it: a call that reads them is one that changes them.
+    """
+    ours, theirs = before(left), before(right)
     drifted = False
     for path, leaf in ours.items():
         other = theirs.get(path)
-        if other is None:
+        if other is None or path.endswith(".grad") or is_dynamos(path):
             continue
         if _other_input(leaf, other):
             return "other"
-        if leaf.tensor and other.tensor and leaf.tensor.digest and other.tensor.digest:
-            drifted = drifted or leaf.tensor.digest != other.tensor.digest
+        drifted = drifted or _other_bits(leaf.tensor, other.tensor)
     return "drifted" if drifted else "same"
+
+
+def _other_bits(left: TensorRecord | None, right: TensorRecord | None) -> bool:
+    return left is not None and right is not None and bool(left.digest and right.digest) and left.digest != right.digest
 
 
 def _other_input(left: Leaf, right: Leaf) -> bool:
     if left.tensor is not None and right.tensor is not None:
         return (left.tensor.dtype, left.tensor.shape) != (right.tensor.dtype, right.tensor.shape)
+    if left.value.startswith("len=") and right.value.startswith("len="):
+        return left.value != right.value
     name = type_name(left)
     if name != type_name(right):
         return name in _NUMBERS or type_name(right) in _NUMBERS

@@ -39,4 +39,4 @@ def _gradients(recording: Recording, result: Any) -> Gradients:
             leaves.extend(reader.read(tensor.grad, f"{name}.grad"))
     if isinstance(result, tuple) and any(value is not None for value in result):
         leaves.extend(reader.read(result, "result"))
-    return Gradients(index=len(recording.gradients), leaves=tuple(leaves))
+    return Gradients(index=len(recording.gradients), leaves=tuple(leaves), calls=len(recording.regions))

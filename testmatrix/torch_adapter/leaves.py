@@ -12,15 +12,19 @@ import hashlib
 import sys
 import types
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from testmatrix.observation import Leaf, TensorRecord
 from testmatrix.torch_adapter import pytrees
 from testmatrix.torch_adapter.exceptions import qualified
+from testmatrix.torch_adapter.tensors import Digests, hash_of, size_of, values_of
+
+#: How much of values is recorded.
+Kept = Literal["nothing", "digest", "data"]
 
 _NUMBERS_AND_TEXT = (bool, int, float, complex, str, bytes)
 _SCALARS = (*_NUMBERS_AND_TEXT, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout)
@@ -30,6 +34,8 @@ _LIMIT_DEPTH = 8
 _LIMIT_LEAVES = 2000
 _LIMIT_INNER = 4  #: subclasses inside subclasses
 _LIMIT_REPR = 500
+_LIMIT_UNCHANGED = 64 * 1024  #: bytes past which parameters and gradients are kept only where they changed
+_GRADIENT: Any = torch.Tensor.grad  #: the descriptor: a subclass may have code of its own there
 
 
 class Budget:
@@ -52,40 +58,61 @@ def is_a(value: object, *kinds: type) -> bool:
     return issubclass(type(value), kinds)
 
 
+def has_state(value: object) -> bool:
+    """Whether reading attributes, too, may tell more of a value: not of scalars and of tensors without a gradient."""
+    if is_a(value, torch.Tensor):
+        return value.is_leaf and _GRADIENT.__get__(value) is not None  # type: ignore[attr-defined]
+    return not is_a(value, *_SCALARS)
+
+
 class LeafReader:
     """Reads roots into leaves, keeping track of which tensors share storage.
 
     One reader serves one region call: roots read by it (the arguments first, then the result) are what ``aliases`` can name.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, digests: Digests | None = None, before: Mapping[str, str] | None = None) -> None:
+        """``before`` are the hashes that tensors had before the call, by path."""
         self._budget = budget
+        self._digests = digests or Digests()
+        self._before = before or {}
         self._storages: dict[tuple[str, int], list[str]] = {}
         self._called = ""
 
     def read(
-        self, root: object, name: str, *, values: bool = True, attributes: bool = False, called: str = ""
+        self,
+        root: object,
+        name: str,
+        *,
+        values: bool = True,
+        digests: bool = False,
+        attributes: bool = False,
+        called: str = "",
     ) -> tuple[Leaf, ...]:
         """All leaves below ``root``; ``name`` starts every path.
 
         Args:
-            values: hash and keep tensor values, else metadata only.
+            values: hash and keep tensor values, else metadata only,
+            digests: and the hash.
             attributes: follow attributes of plain objects two levels, for what a call may have changed.
             called: what ``aliases`` calls the root where it has no name.
         """
         leaves: list[Leaf] = []
         self._called = called
+        kept: Kept = "data" if values else "digest" if digests else "nothing"
         with torch._C.DisableTorchFunction():
-            self._walk(root, name, leaves, values, 2 if attributes else 0, 0, set())
+            self._walk(root, name, leaves, kept, 2 if attributes else 0, 0, set())
         return tuple(leaves)
 
-    def _walk(self, node: Any, path: str, out: list[Leaf], values: bool, attributes: int, depth: int, seen: set[int]) -> None:
+    def _walk(self, node: Any, path: str, out: list[Leaf], kept: Kept, attributes: int, depth: int, seen: set[int]) -> None:
         if len(out) >= _LIMIT_LEAVES or depth > _LIMIT_DEPTH:
             return
         if is_a(node, torch.Tensor):
-            self._tensor(node, path, out, values)
+            self._tensor(node, path, out, kept)
+            if attributes > 0:
+                self._gradient(node, f"{path}.grad", out, kept)
             return
-        leaf = _single(node, path, self._budget, values)
+        leaf = _single(node, path, self._budget, kept)
         if leaf is not None:
             out.append(leaf)
             return
@@ -99,24 +126,24 @@ class LeafReader:
             length, shown = children
             out.append(Leaf(path=path, type=name, value=f"len={length}"))
             for key, child in shown:
-                self._walk(child, path + key, out, values, attributes, depth + 1, seen)
+                self._walk(child, path + key, out, kept, attributes, depth + 1, seen)
             return
         out.append(Leaf(path=path, type=name))
         if attributes > 0:
             for key, child in _attributes(node):
-                self._walk(child, f"{path}.{key}", out, values, attributes - 1, depth + 1, seen)
+                self._walk(child, f"{path}.{key}", out, kept, attributes - 1, depth + 1, seen)
 
-    def _tensor(self, tensor: torch.Tensor, path: str, out: list[Leaf], values: bool, inner: int = 0) -> None:
+    def _tensor(self, tensor: torch.Tensor, path: str, out: list[Leaf], kept: Kept, inner: int = 0) -> None:
         name = qualified(type(tensor))
         try:
-            record = self._record(tensor, path, values)
+            record = self._record(tensor, path, kept)
         except Exception:  # a subclass or wrapper that does not even tell its shape
             record = None
         out.append(Leaf(path=path, type=name, tensor=record))
-        if values and inner < _LIMIT_INNER and hasattr(type(tensor), "__tensor_flatten__"):
-            self._inner_tensors(tensor, path, out, inner + 1)
+        if kept != "nothing" and inner < _LIMIT_INNER and hasattr(type(tensor), "__tensor_flatten__"):
+            self._inner_tensors(tensor, path, out, kept, inner + 1)
 
-    def _inner_tensors(self, tensor: Any, path: str, out: list[Leaf], inner: int) -> None:
+    def _inner_tensors(self, tensor: Any, path: str, out: list[Leaf], kept: Kept, inner: int) -> None:
         try:
             names = tensor.__tensor_flatten__()[0]
             found = [(name, getattr(tensor, name)) for name in names]
@@ -124,11 +151,29 @@ class LeafReader:
             return
         for name, child in found:
             if is_a(child, torch.Tensor) and child is not tensor:
-                self._tensor(child, f"{path}.{name}", out, True, inner)
+                self._tensor(child, f"{path}.{name}", out, kept, inner)
 
-    def _record(self, tensor: torch.Tensor, path: str, values: bool) -> TensorRecord:
+    def _gradient(self, tensor: torch.Tensor, path: str, out: list[Leaf], kept: Kept) -> None:
+        if not tensor.is_leaf:  # asking others for their gradient warns
+            return
+        gradient = _GRADIENT.__get__(tensor)
+        if gradient is not None:
+            self._tensor(gradient, path, out, kept)
+
+    def _values(self, tensor: torch.Tensor, path: str, kept: Kept) -> tuple[str, bytes | None]:
+        if kept == "nothing":
+            return "", None
+        if kept == "digest":
+            return self._digests.of(tensor), None
+        if path in self._before and size_of(tensor) > _LIMIT_UNCHANGED and _is_weight(tensor, path):
+            digest = self._digests.of(tensor)
+            if digest == self._before[path]:
+                return digest, None
+        return values_of(tensor, self._budget.take)
+
+    def _record(self, tensor: torch.Tensor, path: str, kept: Kept) -> TensorRecord:
         strided = tensor.layout == torch.strided and not tensor.is_nested
-        digest, data = _values(tensor, self._budget) if values else ("", None)
+        digest, data = self._values(tensor, path, kept)
         return TensorRecord(
             dtype=str(tensor.dtype).removeprefix("torch."),
             shape=_sizes(tensor.shape) if not tensor.is_nested else (),
@@ -156,6 +201,10 @@ class LeafReader:
         others = tuple(sorted(set(sharing) - {name}))
         sharing.append(name)
         return others
+
+
+def _is_weight(tensor: torch.Tensor, path: str) -> bool:
+    return is_a(tensor, torch.nn.Parameter) or path.endswith(".grad")
 
 
 def _sizes(sizes: Any) -> tuple[int, ...]:
@@ -188,10 +237,10 @@ def _plain_repr(value: object) -> str:
     return repr(value)
 
 
-def _single(node: Any, path: str, budget: Budget, values: bool) -> Leaf | None:
+def _single(node: Any, path: str, budget: Budget, kept: Kept) -> Leaf | None:
     """The leaf of what has no children; None for anything else."""
     name = qualified(type(node))
-    array = _numpy_leaf(node, path, name, budget, values)
+    array = _numpy_leaf(node, path, name, budget, kept)
     if array is not None:
         return array
     if is_a(node, *_SCALARS, enum.Enum):
@@ -297,8 +346,8 @@ def _is_text(name: object) -> bool:
 
 
 def _module_state(module: torch.nn.Module) -> list[tuple[str, Any]]:
-    """Buffers of the whole tree and plain attributes of its modules; parameters change through optimisers, not calls."""
-    state: list[tuple[str, Any]] = list(torch.nn.Module.named_buffers(module))
+    """Parameters and buffers of the whole tree, and plain attributes of its modules."""
+    state: list[tuple[str, Any]] = [*torch.nn.Module.named_parameters(module), *torch.nn.Module.named_buffers(module)]
     for prefix, child in torch.nn.Module.named_modules(module):
         for name, value in _instance_dict(child).items():
             if name not in _MODULE_INTERNALS and is_a(value, *_MODULE_DATA):
@@ -306,44 +355,7 @@ def _module_state(module: torch.nn.Module) -> list[tuple[str, Any]]:
     return sorted(state, key=lambda item: item[0])
 
 
-def is_concrete(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has real values: not fake, not meta, not wrapped by a functional transform."""
-    if tensor.device.type == "meta" or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return False
-    return type(tensor).__name__ not in ("FakeTensor", "FunctionalTensor", "ProxyTensor")
-
-
-def _values(tensor: torch.Tensor, budget: Budget) -> tuple[str, bytes | None]:
-    """(hash, bytes) of the values in logical order; empty and None where they cannot be read."""
-    try:
-        if not is_concrete(tensor) or not _can_be_read(tensor):
-            return "", None
-        with torch._C._DisableTorchDispatch():
-            raw = _bytes(tensor.detach())
-    except Exception:  # a subclass that does not allow one of these, or a device that is gone
-        return "", None
-    digest = hashlib.blake2b(raw, digest_size=12).hexdigest()
-    return digest, raw if budget.take(len(raw)) else None
-
-
-def _can_be_read(tensor: torch.Tensor) -> bool:
-    """Whether reading runs no code of the suite's: a subclass with operations of its own must have memory of its own."""
-    if type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__:
-        return True
-    return tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() != 0  # raises for wrappers
-
-
-def _bytes(plain: torch.Tensor) -> bytes:
-    if plain.is_nested or plain.layout != torch.strided:
-        plain = plain.to_padded_tensor(0.0) if plain.is_nested else plain.to_dense()
-    if plain.is_quantized:
-        plain = plain.int_repr()
-    if plain.is_conj() or plain.is_neg():
-        plain = plain.resolve_conj().resolve_neg()
-    return bytes(plain.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-
-
-def _numpy_leaf(node: Any, path: str, name: str, budget: Budget, values: bool) -> Leaf | None:
+def _numpy_leaf(node: Any, path: str, name: str, budget: Budget, kept: Kept) -> Leaf | None:
     """NumPy arrays and scalars, which compiled code may turn into each other."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
@@ -354,7 +366,7 @@ def _numpy_leaf(node: Any, path: str, name: str, budget: Budget, values: bool) -
         return None
     if node.dtype.hasobject:
         return Leaf(path=path, type=name, value=f"object{list(node.shape)}")
-    raw = numpy.ndarray.tobytes(node) if values else b""
+    raw = numpy.ndarray.tobytes(node) if kept != "nothing" else b""
     record = TensorRecord(
         dtype=str(node.dtype),
         shape=tuple(node.shape),
@@ -363,7 +375,7 @@ def _numpy_leaf(node: Any, path: str, name: str, budget: Budget, values: bool) -
         device="cpu",
         requires_grad=False,
         subclass=name,
-        digest=hashlib.blake2b(raw, digest_size=12).hexdigest() if values else "",
-        data=raw if values and budget.take(len(raw)) else None,
+        digest=hash_of(raw) if kept != "nothing" else "",
+        data=raw if kept == "data" and budget.take(len(raw)) else None,
     )
     return Leaf(path=path, type=name, tensor=record)

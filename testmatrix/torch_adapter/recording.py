@@ -11,6 +11,7 @@ from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak
 from testmatrix.torch_adapter.exceptions import qualified
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.state import State
+from testmatrix.torch_adapter.tensors import Digests
 
 
 @dataclass
@@ -49,6 +50,7 @@ class Recording:
     environment: dict[str, str] = field(default_factory=dict)  #: variables when the test started
     #: Tensors that a backward pass may reach: (weak reference, name).
     differentiable: list[tuple[weakref.ref[Any], str]] = field(default_factory=list)
+    digests: Digests = field(default_factory=Digests)
     _local: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

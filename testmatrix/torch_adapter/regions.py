@@ -19,8 +19,9 @@ from torch._dynamo import eval_frame
 from testmatrix.observation import ExceptionRecord, Leaf, RegionCall
 from testmatrix.torch_adapter import exceptions, float64, pytrees, state
 from testmatrix.torch_adapter.arguments import Target, is_library, named_arguments, rebindable, target_of
-from testmatrix.torch_adapter.leaves import LeafReader, is_a, is_concrete
+from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a
 from testmatrix.torch_adapter.recording import Recording, active
+from testmatrix.torch_adapter.tensors import is_concrete
 
 _set_eval_frame = eval_frame.set_eval_frame
 _restore_eval_frame = eval_frame._maybe_set_eval_frame
@@ -107,6 +108,7 @@ class _Call:
         self.ordinal = recording.count_top_level() if self.depth == 0 else -1
         self.named: list[tuple[str, Any]] = []
         self.arguments: tuple[Leaf, ...] = ()
+        self.state: tuple[Leaf, ...] = ()
         self.pinned: tuple[str, ...] = ()
         self.random: state.RandomState | None = None
         self.float64: tuple[Leaf, ...] = ()
@@ -125,13 +127,32 @@ class _Call:
 
     def _read_arguments(self, args: Any, kwargs: Any, dynamic: bool | None) -> None:
         self.named = named_arguments(self.target, args, kwargs)
-        reader = LeafReader(self.recording.budget)
-        self.arguments = tuple(leaf for name, value in self.named for leaf in reader.read(value, name, values=False))
         tensors = list(_tensors(value for _, value in self.named))
         self.pinned = ("shapes",) if dynamic is not None or any(map(_marked, tensors)) else ()
         self.concrete = _plain_execution() and all(map(is_concrete, tensors))
+        reader = LeafReader(self.recording.budget, self.recording.digests)
+        self.arguments = tuple(
+            leaf for name, value in self.named for leaf in reader.read(value, name, values=False, digests=self.concrete)
+        )
+        self.state = self._read_state()
         if self.depth == 0:  # regions inside one are inlined in compiled cells, and called in the oracle
             self._watch_gradients(tensors)
+
+    def _read_state(self) -> tuple[Leaf, ...]:
+        """What will be read after the call, as it is before, without what is among the arguments already."""
+        known = {leaf.path for leaf in self.arguments}
+        reader = LeafReader(self.recording.budget, self.recording.digests)
+        roots = [(name, value) for name, value in self._roots() if has_state(value) or name not in known]
+        return tuple(
+            leaf
+            for name, value in roots
+            for leaf in reader.read(value, name, values=False, digests=self.concrete, attributes=True)
+            if leaf.path not in known
+        )
+
+    def _roots(self) -> list[tuple[str, Any]]:
+        """What a call can change: found anew each time, as globals may be bound to something else meanwhile."""
+        return [*self.named, *rebindable(self.target)]
 
     def _watch_gradients(self, tensors: list[torch.Tensor]) -> None:
         known = {id(reference()) for reference, _ in self.recording.differentiable}
@@ -144,6 +165,10 @@ class _Call:
             for name, parameter in torch.nn.Module.named_parameters(cast("torch.nn.Module", self.target.bound)):
                 if parameter.requires_grad and id(parameter) not in known:
                     self._watch(parameter, name)
+
+    def _hashes(self) -> dict[str, str]:
+        """Hashes of the tensors before the call, by path."""
+        return {leaf.path: leaf.tensor.digest for leaf in (*self.arguments, *self.state) if leaf.tensor and leaf.tensor.digest}
 
     def _watch(self, tensor: torch.Tensor, name: str) -> None:
         self.recording.differentiable.append((weakref.ref(tensor), f"{self.target.name}[{self.ordinal}] {name}"))
@@ -165,10 +190,11 @@ class _Call:
             with torch._C.DisableTorchFunction():
                 random = self.random is not None and _differs(self.random, state.random_state())
                 raised = None if error is None else exceptions.record(error)
-                reader = LeafReader(recording.budget)
-                roots = [*self.named, *rebindable(self.target)]
+                reader = LeafReader(recording.budget, recording.digests, self._hashes())
                 after = tuple(
-                    leaf for name, value in roots for leaf in reader.read(value, name, values=self.concrete, attributes=True)
+                    leaf
+                    for name, value in self._roots()
+                    for leaf in reader.read(value, name, values=self.concrete, attributes=True)
                 )
                 if error is None:
                     leaves = reader.read(result, "", values=self.concrete, called="result")
@@ -181,6 +207,7 @@ class _Call:
                 index=self.index,
                 depth=self.depth,
                 arguments=self.arguments,
+                state=self.state,
                 result=leaves,
                 after=after,
                 exception=raised,

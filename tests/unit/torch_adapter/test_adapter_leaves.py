@@ -188,10 +188,9 @@ class Counting(torch.nn.Module):
         self.calls, self.history = 3, [1]
 
 
-def test_module_state_is_buffers_and_plain_attributes():
+def test_module_state_is_parameters_buffers_and_plain_attributes():
     paths = set(read(Counting(), attributes=True))
-    assert {"r.layer.running_mean", "r.calls", "r.history[0]", "r.training", "r.layer.eps"} <= paths
-    assert "r.layer.weight" not in paths
+    assert {"r.layer.running_mean", "r.calls", "r.history[0]", "r.training", "r.layer.eps", "r.layer.weight"} <= paths
 
 
 class Hostile:
