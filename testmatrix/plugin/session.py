@@ -26,7 +26,7 @@ from testmatrix.plugin.runner import ItemRunner, Run
 from testmatrix.report.build import build_report, cell_result, notes_of
 from testmatrix.report.model import NoteEntry, Report, TestResult, encode
 from testmatrix.report.model import Run as RunInfo
-from testmatrix.report.rerun import rerun_command
+from testmatrix.report.rerun import Invocation, rerun_command
 from testmatrix.report.write import write_atomically
 
 
@@ -63,13 +63,13 @@ class Results:
 class MatrixSession:
     """State of a matrix run in one process."""
 
-    def __init__(self, options: Options, grid: Grid, cells: tuple[Cell, ...], rerun_options: tuple[str, ...]) -> None:
+    def __init__(self, options: Options, grid: Grid, cells: tuple[Cell, ...], invocation: Invocation) -> None:
         self.options, self.grid, self.cells = options, grid, cells
         self.results = Results()
         self._explorer = Explorer(grid=grid, cells=cells, oracle=options.oracle, control=options.control)
         self._fixtures = CellFixtures()
         self._runner: ItemRunner | None = None
-        self._rerun_options = rerun_options
+        self._invocation = invocation
         self._started = datetime.now(timezone.utc)
         self._clock = time.perf_counter()
 
@@ -135,7 +135,7 @@ class MatrixSession:
             ints=self.results.ints,
             findings=self.results.findings,
             notes=self.results.notes,
-            rerun=lambda finding: rerun_command(finding, self._rerun_options),
+            rerun=lambda finding: rerun_command(finding, self._invocation),
             wall=time.perf_counter() - self._clock,
             exit_status=exit_status,
         )

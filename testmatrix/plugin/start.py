@@ -88,10 +88,11 @@ def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
     _hook()
     _check_settings(plan)
 
+    from testmatrix.plugin.invocation import invocation
     from testmatrix.plugin.matrix import MatrixPlugin
     from testmatrix.plugin.session import MatrixSession
 
-    return MatrixPlugin(MatrixSession(resolved, plan.grid, plan.cells, _rerun_options(resolved)))
+    return MatrixPlugin(MatrixSession(resolved, plan.grid, plan.cells, invocation(config, _rerun_options(resolved))))
 
 
 def _check_settings(plan: configuration.Plan) -> None:

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from testmatrix.compare.finding import Finding
 from testmatrix.observation import ORACLE
 
 
-def rerun_command(finding: Finding, options: Sequence[str] = ()) -> str:
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What the command has in common with that of the run: it is for the directory where that was started."""
+
+    grid: tuple[str, ...] = ()  #: flags that change what a cell is, such as ``--testmatrix-grid``
+    flags: tuple[str, ...] = ()  #: pytest's and the suite's own, as far as a test depends on them
+    root: str = ""  #: from there to what node ids are relative to; empty where that is the same directory
+
+
+def rerun_command(finding: Finding, invocation: Invocation = Invocation()) -> str:
     """A shell command that runs the finding's test in its first cell again.
 
     The oracle always runs. A finding between two cells needs its reference too, or the rerun would have nothing to compare with.
-    ``options`` are flags of the run that change what a cell is, such as ``--testmatrix-grid``.
     """
     cells = [*finding.cells[:1], *([finding.reference] if finding.reference not in ("", ORACLE, *finding.cells[:1]) else [])]
     selected = [f"--testmatrix-cells={','.join(cells)}"] if cells and cells != [ORACLE] else []
-    return shlex.join(["pytest", "--testmatrix", *options, *selected, finding.test])
+    # Ours come last: an option of the suite's that takes any number of values would take the test for one.
+    return shlex.join(
+        ["pytest", *invocation.flags, "--testmatrix", *invocation.grid, *selected, _from_there(finding, invocation)]
+    )
+
+
+def _from_there(finding: Finding, invocation: Invocation) -> str:
+    path, colons, name = finding.test.partition("::")
+    return f"{os.path.normpath(os.path.join(invocation.root, path))}{colons}{name}" if invocation.root else finding.test

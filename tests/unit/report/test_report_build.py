@@ -7,7 +7,7 @@ from report_results import CELLS, GRID, LAST, finding, int_row, result, run
 from testmatrix.observation import Compile, GraphBreak, Note, Observation, RegionCall
 from testmatrix.report.build import build_report, cell_result, int_cell, notes_of
 from testmatrix.report.model import CellResult, IntSummary, NoteEntry, TestResult, decode, encode
-from testmatrix.report.rerun import rerun_command
+from testmatrix.report.rerun import Invocation, rerun_command
 
 
 def test_a_cell_in_numbers():
@@ -149,7 +149,16 @@ def test_the_command_that_shows_it_again(changes, expected):
     assert rerun_command(finding(**changes)) == expected
 
 
+@pytest.mark.parametrize(
+    ("root", "expected"),
+    [("", "a.py::test_a"), ("..", "../a.py::test_a"), ("../b", "../b/a.py::test_a"), ("suite", "suite/a.py::test_a")],
+)
+def test_the_test_is_named_from_where_the_run_was_started(root, expected):
+    command = rerun_command(finding(), Invocation(flags=("-c", "x.ini"), root=root))
+    assert command == f"pytest -c x.ini --testmatrix --testmatrix-cells={LAST} {expected}"
+
+
 def test_the_grid_of_the_run_is_part_of_the_command():
-    command = rerun_command(finding(), ["--testmatrix-grid=shapes=dynamic ints=unspecialize"])
+    command = rerun_command(finding(), Invocation(grid=("--testmatrix-grid=shapes=dynamic ints=unspecialize",)))
 
     assert command.startswith("pytest --testmatrix '--testmatrix-grid=shapes=dynamic ints=unspecialize' ")
