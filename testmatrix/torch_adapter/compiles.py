@@ -25,6 +25,7 @@ def around_compile(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``convert_frame._compile``: one call is one attempt to compile one frame."""
 
     def recorded_compile(code: CodeType, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         kwargs["skip"] = kwargs.get("skip", 0) + 1  # one frame more on the stack that torch cuts off
         recording = active()
         if recording is None:
@@ -127,6 +128,7 @@ def around_graph_break(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``InstructionTranslatorBase.log_graph_break``."""
 
     def recorded_break(self: Any, code_options: Any, reason: str, exc: BaseException, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         current = _current()
         if current is not None:
             recording, attempt = current
@@ -154,6 +156,7 @@ def around_call_user_compiler(original: Callable[..., Any]) -> Callable[..., Any
     """Wrap ``OutputGraph.call_user_compiler``: the graph on its way to the backend, and the place to exchange a named backend."""
 
     def recorded_call(self: Any, gm: Any, example_inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         current = _current()
         if current is None:
             return original(self, gm, example_inputs, *args, **kwargs)
@@ -219,6 +222,7 @@ def around_recompile_reasons(original: Callable[..., Any]) -> Callable[..., Any]
     """Wrap ``get_and_maybe_log_recompilation_reasons`` as ``convert_frame`` sees it."""
 
     def recorded_reasons(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         reasons = original(*args, **kwargs)
         current = _current()
         if current is not None:

@@ -16,6 +16,7 @@ def around_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap ``torch.autograd._engine_run_backward``, below both ``backward`` and ``grad``."""
 
     def recorded_backward(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         result = original(*args, **kwargs)
         recording = active()
         if recording is not None and recording.regions and not recording.region_stack and not recording.compile_stack:

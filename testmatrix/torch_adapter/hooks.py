@@ -21,6 +21,7 @@ def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
 
 def _around_optimize(original: Callable[..., Any]) -> Callable[..., Any]:
     def recorded_optimize(self: Any, fn: Any) -> Any:
+        __tracebackhide__ = True
         return regions.wrap_result(self, original(self, fn))
 
     return recorded_optimize
@@ -53,6 +54,7 @@ def _chained(previous: Callable[..., Any] | None) -> Callable[..., Any]:
         return compiles.on_guards
 
     def both(*args: Any) -> None:
+        __tracebackhide__ = True
         previous(*args)
         compiles.on_guards(*args)
 

@@ -57,6 +57,7 @@ def _recorded(context: Any, compiled: Callable[..., Any], original: Callable[...
 
     @functools.wraps(compiled)
     def recorded_region(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         recording = active()
         if recording is None:
             return compiled(*args, **kwargs)
