@@ -255,7 +255,7 @@ def parse_grid(text: str, axes: Iterable[Axis] = AXES, presets: Mapping[str, str
     """
     defined = tuple(axes)
     chosen: dict[str, Axis] = {}
-    for word in _words(text, presets):
+    for word in _words(text, presets, defined):
         axis = _restricted(word, defined)
         if axis.name in chosen:
             raise UsageError(f"axis {axis.name!r} is given twice in grid {text!r}: give all of its values in one word")
@@ -267,7 +267,7 @@ def parse_grid(text: str, axes: Iterable[Axis] = AXES, presets: Mapping[str, str
     return grid
 
 
-def _words(text: str, presets: Mapping[str, str]) -> list[str]:
+def _words(text: str, presets: Mapping[str, str], axes: tuple[Axis, ...]) -> list[str]:
     """The ``axis=values`` words of a grid, a preset in it replaced by what it stands for."""
     words: list[str] = []
     for word in text.split():
@@ -281,8 +281,20 @@ def _words(text: str, presets: Mapping[str, str]) -> list[str]:
         elif "," in word:
             raise UsageError(f"{word!r} in grid {text!r} belongs to no axis: write axis=value,value without blanks")
         else:
-            raise UsageError(f"unknown preset {word!r} in grid {text!r}: {nearest(word, presets)}")
+            raise UsageError(_no_preset(word, text, presets, axes))
     return words
+
+
+def _no_preset(word: str, text: str, presets: Iterable[str], axes: tuple[Axis, ...]) -> str:
+    """What to say of a word that stands alone and is no preset: it may be an axis without values, or a value without its axis."""
+    for axis in axes:
+        if axis.name == word:
+            values = ",".join(value.name for value in axis.values)
+            return f"{word!r} in grid {text!r} is an axis: write {word}={values}, or some of these values"
+    for axis in axes:
+        if any(value.name == word for value in axis.values):
+            return f"{word!r} in grid {text!r} is a value of the axis {axis.name!r}: write {axis.name}={word}"
+    return f"unknown preset {word!r} in grid {text!r}: {nearest(word, presets)}"
 
 
 def _restricted(word: str, axes: tuple[Axis, ...]) -> Axis:
