@@ -28,10 +28,17 @@ class EnvironmentUnusable(TestmatrixError):
     slug = "environment"
 
 
+#: How many words an error message lists; torch's config modules have hundreds of settings.
+_MOST_LISTED = 12
+
+
 def nearest(word: str, choices: Iterable[str]) -> str:
-    """The end of an error message about an unknown word: names the nearest valid one, or else all of them."""
+    """The end of an error message about an unknown word: names the nearest valid one, or else all of them, or a dozen."""
     known = sorted(choices)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
+    if len(known) > _MOST_LISTED:
+        listed = sorted(difflib.get_close_matches(word, known, n=_MOST_LISTED, cutoff=0.0))
+        return f"valid: {', '.join(listed)}, …"
     return f"valid: {', '.join(known)}" if known else "there are none"

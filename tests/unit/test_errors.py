@@ -15,6 +15,13 @@ def test_nearest_lists_all_where_none_is_close():
     assert nearest("zzz", ["static", "dynamic"]) == "valid: dynamic, static"
 
 
+def test_nearest_of_many_lists_a_dozen():
+    said = nearest("zzz", (f"word{number}" for number in range(1000)))
+    assert said.startswith("valid: ")
+    assert said.endswith(", …")
+    assert said.count("word") == 12
+
+
 def test_nearest_of_nothing():
     assert nearest("x", []) == "there are none"
 
