@@ -102,7 +102,7 @@ def _check_settings(plan: configuration.Plan) -> None:
     for axis in plan.grid.axes:
         for value in axis.values:
             for setting in value.settings:
-                settings.check(setting.module, setting.name, setting.origin)
+                settings.check(setting.module, setting.name, setting.origin, setting.value)
             if value.context is not None:
                 _check_context(value.context, f"{axis.origin}.values.{value.name}")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import sys
+import types
+import typing
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -114,11 +116,11 @@ def _mark_dirty(module: ModuleType, name: str) -> None:
     module._mark_get_dict_dirty(name)
 
 
-def check(module: str, name: str, origin: str = "") -> None:
-    """Refuse a setting that torch does not have.
+def check(module: str, name: str, origin: str = "", value: object = None) -> None:
+    """Refuse a setting that torch does not have, or a value of a type that it does not take; None is of any type.
 
     Raises:
-        UsageError: names the nearest setting of that module.
+        UsageError: names the nearest setting of that module, or the type.
     """
     where = f"{origin}: " if origin else ""
     try:
@@ -130,6 +132,39 @@ def check(module: str, name: str, origin: str = "") -> None:
         raise UsageError(f"{where}{module!r} is not one of torch's config modules")
     if name not in _entries(found):
         raise UsageError(f"{where}{module} has no setting {name!r}; {nearest(name, _entries(found))}")
+    present = getattr(found, name, None)
+    taken = _types_taken(present, getattr(_entries(found)[name], "value_type", None))
+    if value is not None and taken is not None and type(value) not in taken:
+        wanted = " or ".join(_TYPE_NAMES[kind] for kind in _TYPE_NAMES if kind in taken) or f"of type {type(present).__name__}"
+        raise UsageError(f"{where}{module}.{name} must be {wanted}, not {value!r}; it is {present!r}")
+
+
+_TYPE_NAMES = {bool: "a boolean", int: "an integer", float: "a float", str: "a string"}
+
+
+def _types_taken(present: object, declared: object) -> frozenset[type] | None:
+    """The types that a setting takes, by its value and the annotation that torch keeps; None: nobody says."""
+    taken = _types_declared(declared)
+    if taken is None or (present is None and not taken):
+        return None
+    if present is not None:
+        taken |= {type(present)}
+    return taken | {int} if float in taken else taken
+
+
+def _types_declared(declared: object) -> frozenset[type] | None:
+    if declared is None or declared is type(None):
+        return frozenset()
+    origin = typing.get_origin(declared)
+    if origin is typing.Literal:
+        return frozenset(type(choice) for choice in typing.get_args(declared)) - {type(None)}
+    if origin in (typing.Union, types.UnionType):
+        parts = [_types_declared(part) for part in typing.get_args(declared)]
+        return None if None in parts else frozenset().union(*(part for part in parts if part is not None))
+    plain = origin or declared
+    if plain in _TYPE_NAMES or plain in (list, tuple, dict, set, frozenset):
+        return frozenset({cast("type", plain)})
+    return None
 
 
 def apply(settings: Iterable[tuple[str, str, object]]) -> None:

@@ -1,5 +1,6 @@
 """Torch's settings: taken, compared, set, watched and put back."""
 
+import sys
 import threading
 from unittest import mock
 
@@ -129,3 +130,59 @@ def test_applied_setting_reaches_other_threads():
 def test_unknown_setting_is_refused(module, name, said):
     with pytest.raises(UsageError, match=said):
         settings.check(module, name, "file.toml: axes.a")
+
+
+INDUCTOR = "torch._inductor.config"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value", "said"),
+    [
+        (MODULE, "specialize_int", "yes", "must be a boolean, not 'yes'; it is (True|False)$"),
+        (MODULE, "specialize_int", 1, "must be a boolean, not 1"),
+        (MODULE, "recompile_limit", True, "must be an integer, not True"),
+        (MODULE, "recompile_limit", "8", "must be an integer, not '8'"),
+        (MODULE, "recompile_limit", 8.0, "must be an integer, not 8.0"),
+        (INDUCTOR, "max_autotune_gemm_backends", False, "must be a string, not False"),
+        (INDUCTOR, "multi_kernel_hints", 3, "must be of type list, not 3"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(module, name, value, said):
+    with pytest.raises(UsageError, match=said) as caught:
+        settings.check(module, name, "file.toml: axes.a", value)
+    assert str(caught.value).startswith(f"file.toml: axes.a: {module}.{name} must be ")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (MODULE, "specialize_int", True),
+        (MODULE, "specialize_int", None),
+        (MODULE, "recompile_limit", 3),
+        (INDUCTOR, "max_autotune_gemm_backends", "ATEN"),
+        (INDUCTOR, "triton.multi_kernel", 2),
+        (INDUCTOR, "cpu_backend", "triton"),
+        (INDUCTOR, "fx_graph_remote_cache", True),
+        (INDUCTOR, "joint_custom_pre_pass", "anything"),
+        (INDUCTOR, "worker_log_path", "log"),
+        (INDUCTOR, "aten_distributed_optimizations.max_memory_increase_gb", 2),
+    ],
+)
+def test_a_value_that_torch_takes_is_fine(module, name, value):
+    __import__(module)
+    if name not in sys.modules[module]._config:
+        pytest.skip("not in this torch")
+    settings.check(module, name, "", value)
+
+
+def test_what_torch_has_now_is_a_value_that_it_takes():
+    for module in settings.config_modules():
+        for name in module._config:
+            if module._config[name].alias is None and not module._config[name].deprecated:
+                settings.check(module.__name__, name, "", getattr(module, name))
+
+
+def test_an_unknown_setting_is_said_in_a_short_line():
+    with pytest.raises(UsageError) as caught:
+        settings.check(MODULE, "qqqq")
+    assert len(str(caught.value)) < 600
