@@ -18,8 +18,15 @@ def check_writable(path: Path, option: str = "--testmatrix-json") -> None:
         raise UsageError(f"{option}: cannot write {path}: there is no folder {folder}: create it first")
     if not folder.is_dir():
         raise UsageError(f"{option}: cannot write {path}: {folder} is not a folder: name another one")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{option}: cannot write {path}: no permission to write in {folder}: name another folder")
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device is written to as it is
+    try:
+        # Permissions do not say it: root has all of them, and a file system may be read-only or take no files.
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            pass
+    except OSError as error:
+        reason = "no permission to write" if isinstance(error, PermissionError) else f"no file can be made ({error.strerror})"
+        raise UsageError(f"{option}: cannot write {path}: {reason} in {folder}: name another folder") from None
 
 
 def write_atomically(path: Path, data: bytes) -> None:

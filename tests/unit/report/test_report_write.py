@@ -1,6 +1,7 @@
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,24 @@ def test_what_cannot_be_written_is_refused_in_one_line(tmp_path, where, says):
     assert str(caught.value).startswith("--out: ")
     assert "\n" not in str(caught.value)
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="no file system here that takes no files")
+def test_a_folder_that_takes_no_files_is_refused_though_root_may_write():
+    with pytest.raises(UsageError, match=r"^--testmatrix-json: cannot write /proc/x.json: no .* in /proc: name another folder$"):
+        check_writable(Path("/proc/x.json"))
+
+
+def test_a_device_is_fine():
+    check_writable(Path(os.devnull))
+
+
+def test_checking_leaves_an_old_report_alone(tmp_path):
+    path = tmp_path / "report.json"
+    path.write_bytes(b"old")
+    check_writable(path)
+    assert path.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["report.json"]
 
 
 @pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write anywhere")
