@@ -1,7 +1,7 @@
 """What a region call was given and what it may have changed, as named roots.
 
-Names are Dynamo's sources where a root is a parameter (``L['x']``), a global that the code rebinds (``G['TICK']``) or a
-closure variable that it rebinds (``C['count']``), so that they line up with guards.
+Names are Dynamo's sources where a root is a parameter (``L['x']``), a global that the code rebinds or may change in place
+(``G['TICK']``) or such a closure variable (``C['count']``), so that they line up with guards.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from functools import lru_cache, partial
 from typing import Any, cast
 
 import torch
+
+from testmatrix.torch_adapter.leaves import is_data
+from testmatrix.torch_adapter.origins import origin
+
+_LIMIT_FUNCTIONS = 20  #: functions of the suite's that are followed from a region
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,38 +106,137 @@ def _parameters(function: types.FunctionType | None) -> tuple[tuple[str, ...], s
     return code.co_varnames[: code.co_argcount], more, frozenset(code.co_varnames[:count]), others
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the code of a function, or of functions inside it, refers to outside of itself."""
+
+    stored_globals: tuple[str, ...]
+    stored_cells: tuple[str, ...]
+    loaded_globals: tuple[str, ...]
+    attributes: frozenset[str]
+    stored_attributes: frozenset[str]
+
+
 @lru_cache(maxsize=4096)
-def _rebound_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(globals, closure variables) that the code or a function inside it assigns to."""
-    stored_globals: set[str] = set()
-    stored_cells: set[str] = set()
+def _names(code: types.CodeType) -> _Names:
+    stored: set[str] = set()
+    cells: set[str] = set()
+    loaded: set[str] = set()
+    attributes: set[str] = set()
+    stored_attributes: set[str] = set()
     pending = [code]
     while pending:
         current = pending.pop()
+        attributes.update(current.co_names)
         for instruction in dis.get_instructions(current):
             if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-                stored_globals.add(str(instruction.argval))
+                stored.add(str(instruction.argval))
             elif instruction.opname == "STORE_DEREF":
-                stored_cells.add(str(instruction.argval))
+                cells.add(str(instruction.argval))
+            elif instruction.opname == "LOAD_GLOBAL":
+                loaded.add(str(instruction.argval))
+            elif instruction.opname == "STORE_ATTR":
+                stored_attributes.add(str(instruction.argval))
         pending.extend(constant for constant in current.co_consts if isinstance(constant, types.CodeType))
-    return tuple(sorted(stored_globals)), tuple(sorted(stored_cells & set(code.co_freevars)))
+    return _Names(
+        stored_globals=tuple(sorted(stored)),
+        stored_cells=tuple(sorted(cells & set(code.co_freevars))),
+        loaded_globals=tuple(sorted(loaded)),
+        attributes=frozenset(attributes),
+        stored_attributes=frozenset(stored_attributes),
+    )
 
 
 def rebindable(target: Target) -> list[tuple[str, Any]]:
     """(source, present value) of globals and closure variables that the region's own code rebinds."""
-    function = target.function
-    if function is None:
-        return []
-    stored_globals, stored_cells = _rebound_names(function.__code__)
-    found = [(f"G['{name}']", function.__globals__[name]) for name in stored_globals if name in function.__globals__]
-    if stored_cells and function.__closure__:
-        cells = dict(zip(function.__code__.co_freevars, function.__closure__, strict=False))
-        for name in stored_cells:
-            try:
-                found.append((f"C['{name}']", cells[name].cell_contents))
-            except (KeyError, ValueError):  # not assigned yet
-                continue
+    return [] if target.function is None else _rebindable(target.function)
+
+
+def _rebindable(function: types.FunctionType) -> list[tuple[str, Any]]:
+    names = _names(function.__code__)
+    cells = _cells(function)
+    found = [(f"G['{name}']", function.__globals__[name]) for name in names.stored_globals if name in function.__globals__]
+    return [*found, *((f"C['{name}']", cells[name]) for name in names.stored_cells if name in cells)]
+
+
+def _cells(function: types.FunctionType) -> dict[str, Any]:
+    """Present values of closure variables."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
     return found
+
+
+def changeable(target: Target) -> list[tuple[str, Any]]:
+    """(source, present value) of what a call can change without being given it.
+
+    Globals and closure variables that are rebound, and those that hold data which can be changed in place, by the region's
+    code or by functions of the suite's that it names.
+    """
+    if target.function is None:
+        return []
+    found = dict(_rebindable(target.function))
+    functions = [target.function]
+    for function in functions:
+        prefix = _prefix(function, target.function)
+        for source, value in _named(function):
+            called = _function_of(value)
+            if called is None:
+                found.setdefault(prefix + source if source.startswith("C") else source, value)
+            elif called not in functions and len(functions) < _LIMIT_FUNCTIONS:
+                functions.append(called)
+    return list(found.items())
+
+
+def _prefix(function: types.FunctionType, region: types.FunctionType) -> str:
+    """What tells the closure variables of a function that the region calls from the region's own."""
+    return "" if function is region else f"{function.__name__}."
+
+
+def _named(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function's code rebinds or may change in place, and functions of the suite's that it names."""
+    names, scope = _names(function.__code__), function.__globals__
+    found = _rebindable(function)
+    for name in names.loaded_globals:
+        value = scope.get(name)
+        if type(value) is types.ModuleType and origin(value.__name__) == "suite":
+            found.extend(_module_data(f"G['{name}']", value, names))
+        else:
+            found.append((f"G['{name}']", value))
+    found.extend((f"C['{name}']", value) for name, value in _cells(function).items())
+    rebound = {f"G['{name}']" for name in names.stored_globals} | {f"C['{name}']" for name in names.stored_cells}
+    return [(source, value) for source, value in found if source in rebound or _is_kept(value) or "]." in source]
+
+
+def _module_data(source: str, module: types.ModuleType, names: _Names) -> list[tuple[str, Any]]:
+    """Attributes of a module of the suite's that code sets, or whose values it may change."""
+    held = vars(module)
+    used = sorted(name for name in names.attributes if name in held)
+    return [(f"{source}.{name}", held[name]) for name in used if name in names.stored_attributes or _is_kept(held[name])]
+
+
+def _is_kept(value: object) -> bool:
+    return is_data(value) or _function_of(value) is not None
+
+
+def _function_of(value: object) -> types.FunctionType | None:
+    """The function of the suite's that something is, decorated or not."""
+    for _ in range(16):
+        if type(value) is not types.FunctionType:
+            return None
+        inner = vars(value).get("__wrapped__")
+        if inner is None:
+            return value if origin(value.__module__ or "") == "suite" and not _is_recorders(value) else None
+        value = inner
+    return None
+
+
+def _is_recorders(function: types.FunctionType) -> bool:
+    """A function that torch or the recorder made, whatever module its name says."""
+    return origin(str(function.__globals__.get("__name__"))) == "system"
 
 
 def rebinder(target: Target) -> Callable[[], None]:

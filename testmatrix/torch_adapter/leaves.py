@@ -11,6 +11,7 @@ import enum
 import hashlib
 import sys
 import types
+import unittest
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -21,6 +22,7 @@ import torch
 from testmatrix.observation import Leaf, TensorRecord
 from testmatrix.torch_adapter import pytrees
 from testmatrix.torch_adapter.exceptions import qualified
+from testmatrix.torch_adapter.origins import is_opaque, origin_of
 from testmatrix.torch_adapter.tensors import Digests, hash_of, size_of, values_of
 
 #: How much of values is recorded.
@@ -28,7 +30,9 @@ Kept = Literal["nothing", "digest", "data"]
 
 _NUMBERS_AND_TEXT = (bool, int, float, complex, str, bytes)
 _SCALARS = (*_NUMBERS_AND_TEXT, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout)
-_MODULE_DATA = (bool, int, float, str, type(None), torch.Tensor, list, tuple, dict, set)
+_MODULE_DATA = (bool, int, float, str, type(None), torch.Tensor, list, tuple, dict, set, deque)
+_MUTABLE = (list, dict, set, deque, bytearray, torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
+_CODE = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
 _MODULE_INTERNALS = frozenset(torch.nn.Module().__dict__) - {"training"}
 _LIMIT_DEPTH = 8
 _LIMIT_LEAVES = 2000
@@ -331,14 +335,47 @@ def _slots(node: object) -> dict[str, Any]:
     return {name: _stored(node, name) for name in names}
 
 
+def is_data(value: object) -> bool:
+    """Whether something that code names is data that it can change in place, and no library's."""
+    if is_a(value, *_MUTABLE):
+        return True
+    if is_a(value, type):
+        return not issubclass(value, (enum.Enum, unittest.TestCase)) and origin_of(value) == "suite"  # type: ignore[arg-type]
+    if is_a(value, *_CODE, *_SCALARS, enum.Enum, tuple, frozenset, unittest.TestCase):
+        return False
+    return type(value).__module__ in ("types", "argparse") or origin_of(type(value)) == "suite" or _is_array(value)
+
+
+def _is_array(value: object) -> bool:
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and is_a(value, numpy.ndarray)
+
+
 def _attributes(node: Any) -> list[tuple[str, Any]]:
-    """Instance attributes that are data: what a call may have changed in an object it was given."""
-    if is_a(node, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType):
+    """Attributes that are data: what a call may have changed in an object it was given, or in a class of the suite's."""
+    if is_a(node, type):
+        return sorted(_class_data(node).items())
+    if is_a(node, *_CODE):
         return []
     if is_a(node, torch.nn.Module):
         return _module_state(node)
-    found = {**_slots(node), **_instance_dict(node)}
-    return [(name, found[name]) for name in sorted(filter(_is_text, found)) if not name.startswith("__")]
+    if is_a(node, torch.optim.Optimizer):
+        return [(name, _instance_dict(node)[name]) for name in ("param_groups", "state") if name in _instance_dict(node)]
+    if is_opaque(type(node)):
+        return []
+    found = {**_class_data(type(node)), **_slots(node), **_instance_dict(node)}
+    hidden = "_" if is_a(node, unittest.TestCase) else "__"
+    return [(name, found[name]) for name in sorted(filter(_is_text, found)) if not name.startswith(hidden)]
+
+
+def _class_data(cls: type) -> dict[str, Any]:
+    """Data among the attributes of a class of the suite's and of those that it inherits from."""
+    if issubclass(cls, enum.Enum):
+        return {}
+    own = (vars(one) for one in reversed(cls.__mro__) if origin_of(one) == "suite")
+    return {
+        name: value for found in own for name, value in found.items() if not name.startswith("__") and is_a(value, *_MODULE_DATA)
+    }
 
 
 def _is_text(name: object) -> bool:

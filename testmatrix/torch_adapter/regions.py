@@ -18,8 +18,8 @@ from torch._dynamo import eval_frame
 
 from testmatrix.observation import ExceptionRecord, Leaf, RegionCall
 from testmatrix.torch_adapter import exceptions, float64, pytrees, state
-from testmatrix.torch_adapter.arguments import Target, is_library, named_arguments, rebindable, target_of
-from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a
+from testmatrix.torch_adapter.arguments import Target, changeable, is_library, named_arguments, target_of
+from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a, is_data
 from testmatrix.torch_adapter.recording import Recording, active
 from testmatrix.torch_adapter.tensors import is_concrete
 
@@ -153,7 +153,8 @@ class _Call:
 
     def _roots(self) -> list[tuple[str, Any]]:
         """What a call can change: found anew each time, as globals may be bound to something else meanwhile."""
-        return [*self.named, *rebindable(self.target)]
+        given = {id(value) for _, value in self.named if is_data(value)}
+        return [*self.named, *((name, value) for name, value in changeable(self.target) if id(value) not in given)]
 
     def _watch_gradients(self, tensors: list[torch.Tensor]) -> None:
         known = {id(reference()) for reference, _ in self.recording.differentiable}
