@@ -64,7 +64,8 @@ def test_a_project_file_in_the_root(matrix, pytester, monkeypatch, rerun):
     """The root directory has the axes: a rerun of a file below it has to have the same one."""
     monkeypatch.chdir("/")  # with any other directory, pytest takes what the two have in common for the root
     source = "import torch\n" + DIFFERS
-    files = {"conftest.py": CONFTEST, "below/test_below.py": source, "testmatrix.toml": "presets.mine = 'ints=specialize,unspecialize'\n"}
+    toml = "presets.mine = 'ints=specialize,unspecialize'\n"
+    files = {"conftest.py": CONFTEST, "below/test_below.py": source, "testmatrix.toml": toml}
     run = matrix("", "--kind=odd", str(pytester.path), "--testmatrix-grid=mine", files=files)
     rerun(run)
 
