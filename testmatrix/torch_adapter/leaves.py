@@ -82,6 +82,9 @@ class LeafReader:
         self._before = before or {}
         self._storages: dict[tuple[str, int], list[str]] = {}
         self._called = ""
+        self.differentiable: list[
+            tuple[str, torch.Tensor]
+        ] = []  #: (path, tensor) of leaves of autograd's graph among what was read
 
     def read(
         self,
@@ -144,6 +147,8 @@ class LeafReader:
         except Exception:  # a subclass or wrapper that does not even tell its shape
             record = None
         out.append(Leaf(path=path, type=name, tensor=record))
+        if record is not None and record.requires_grad and tensor.is_leaf:
+            self.differentiable.append((path, tensor))
         if kept != "nothing" and inner < _LIMIT_INNER and hasattr(type(tensor), "__tensor_flatten__"):
             self._inner_tensors(tensor, path, out, kept, inner + 1)
 

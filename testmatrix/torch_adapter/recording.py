@@ -7,6 +7,8 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak, Note, RegionCall
 from testmatrix.torch_adapter.exceptions import qualified
 from testmatrix.torch_adapter.leaves import Budget
@@ -50,6 +52,7 @@ class Recording:
     environment: dict[str, str] = field(default_factory=dict)  #: variables when the test started
     #: Tensors that a backward pass may reach: (weak reference, name).
     differentiable: list[tuple[weakref.ref[Any], str]] = field(default_factory=list)
+    _watched: dict[int, weakref.ref[Any]] = field(default_factory=dict)  #: the same by id
     digests: Digests = field(default_factory=Digests)
     _local: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -85,6 +88,16 @@ class Recording:
         if stack is None:
             stack = self._local.compiles = []
         return stack
+
+    def watch(self, tensor: torch.Tensor, name: str) -> None:
+        """Record the tensor's gradient after backward passes; the first name stays."""
+        if not self.is_watched(tensor):
+            self.differentiable.append((weakref.ref(tensor), name))
+            self._watched[id(tensor)] = self.differentiable[-1][0]
+
+    def is_watched(self, tensor: torch.Tensor) -> bool:
+        reference = self._watched.get(id(tensor))
+        return reference is not None and reference() is tensor  # ids are used again
 
     def fault(self, where: str, error: BaseException) -> None:
         """A fault of the recorder's own: said, never raised into the suite."""

@@ -8,7 +8,6 @@ wrapper keeps every attribute that Dynamo and users look for, so that nested reg
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
@@ -19,6 +18,7 @@ from torch._dynamo import eval_frame
 from testmatrix.observation import ExceptionRecord, Leaf, RegionCall
 from testmatrix.torch_adapter import exceptions, float64, pytrees, state
 from testmatrix.torch_adapter.arguments import Target, changeable, is_library, named_arguments, target_of
+from testmatrix.torch_adapter.graph import leaves_of_graph
 from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a, is_data
 from testmatrix.torch_adapter.recording import Recording, active
 from testmatrix.torch_adapter.tensors import is_concrete
@@ -135,14 +135,14 @@ class _Call:
         self.arguments = tuple(
             leaf for name, value in self.named for leaf in reader.read(value, name, values=False, digests=self.concrete)
         )
-        self.state = self._read_state()
+        state = LeafReader(self.recording.budget, self.recording.digests)
+        self.state = self._read_state(state)
         if self.depth == 0:  # regions inside one are inlined in compiled cells, and called in the oracle
-            self._watch_gradients(tensors)
+            self._watch_gradients(tensors, [*reader.differentiable, *state.differentiable])
 
-    def _read_state(self) -> tuple[Leaf, ...]:
+    def _read_state(self, reader: LeafReader) -> tuple[Leaf, ...]:
         """What will be read after the call, as it is before, without what is among the arguments already."""
         known = {leaf.path for leaf in self.arguments}
-        reader = LeafReader(self.recording.budget, self.recording.digests)
         roots = [(name, value) for name, value in self._roots() if has_state(value) or name not in known]
         return tuple(
             leaf
@@ -156,24 +156,38 @@ class _Call:
         given = {id(value) for _, value in self.named if is_data(value)}
         return [*self.named, *((name, value) for name, value in changeable(self.target) if id(value) not in given)]
 
-    def _watch_gradients(self, tensors: list[torch.Tensor]) -> None:
-        known = {id(reference()) for reference, _ in self.recording.differentiable}
+    def _watch_gradients(self, tensors: list[torch.Tensor], seen: list[tuple[str, torch.Tensor]]) -> None:
+        """Watch what backward passes may reach: arguments, parameters, what else was read, what arguments were made from."""
         names = {id(value): name for name, value in self.named}
         for position, tensor in enumerate(tensors):
-            if tensor.requires_grad and tensor.is_leaf and id(tensor) not in known:
-                name = names.get(id(tensor), f"argument {position}")
-                self._watch(tensor, name)
+            if tensor.requires_grad and tensor.is_leaf:
+                self._watch(tensor, names.get(id(tensor), f"argument {position}"))
         if is_a(self.target.bound, torch.nn.Module):
             for name, parameter in torch.nn.Module.named_parameters(cast("torch.nn.Module", self.target.bound)):
-                if parameter.requires_grad and id(parameter) not in known:
+                if parameter.requires_grad:
                     self._watch(parameter, name)
+        for name, tensor in seen:
+            self._watch(tensor, name)
+        for name, value in self.named:
+            for position, leaf in enumerate(leaves_of_graph(_tensors([value]))):
+                self._watch(leaf, f"{name} leaf {position}")
+
+    def _watch_graph(self, result: Any) -> None:
+        """Watch what a result was made from and has no name so far: told apart by shape, as the order varies by cell."""
+        found: dict[str, list[torch.Tensor]] = {}
+        for leaf in leaves_of_graph(_tensors([result])):
+            if not self.recording.is_watched(leaf):
+                found.setdefault(str(list(leaf.shape)), []).append(leaf)
+        for shape, leaves in found.items():
+            if len(leaves) == 1:
+                self._watch(leaves[0], f"leaf {shape}")
 
     def _hashes(self) -> dict[str, str]:
         """Hashes of the tensors before the call, by path."""
         return {leaf.path: leaf.tensor.digest for leaf in (*self.arguments, *self.state) if leaf.tensor and leaf.tensor.digest}
 
     def _watch(self, tensor: torch.Tensor, name: str) -> None:
-        self.recording.differentiable.append((weakref.ref(tensor), f"{self.target.name}[{self.ordinal}] {name}"))
+        self.recording.watch(tensor, f"{self.target.name}[{self.ordinal}] {name}")
 
     def returned(self, result: Any) -> None:
         self._close(result, None)
@@ -200,6 +214,8 @@ class _Call:
                 )
                 if error is None:
                     leaves = reader.read(result, "", values=self.concrete, called="result")
+                    if self.depth == 0 and self.concrete:
+                        self._watch_graph(result)
         except Exception as fault:
             recording.fault(f"result of {self.target.name}", fault)
         recording.close_region(
