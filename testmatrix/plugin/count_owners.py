@@ -27,15 +27,15 @@ def holds(claim: Claim, frames: Sequence[types.FrameType], collected: frozenset[
         return False
     if not claim.attribute:
         return owner is _torchs_counters()
-    return _is_counting(owner, claim.attribute, collected)
+    return _is_counting(owner, claim, collected)
 
 
 def _torchs_counters() -> object:
     return vars(sys.modules.get("torch._dynamo.utils", ast)).get("counters", _torchs_counters)
 
 
-def _is_counting(owner: Any, attribute: str, collected: frozenset[str]) -> bool:
-    kind = type(owner)
+def _is_counting(owner: Any, claim: Claim, collected: frozenset[str]) -> bool:
+    kind, attribute = type(owner), claim.attribute
     if kind is types.ModuleType:
         return attribute in COUNTING_ATTRIBUTES and owner.__name__.startswith(_COMPILER)
     if kind in (types.FunctionType, types.MethodType):
@@ -43,7 +43,7 @@ def _is_counting(owner: Any, attribute: str, collected: frozenset[str]) -> bool:
     if attribute in COUNTING_ATTRIBUTES and kind.__module__.startswith(_COMPILER):
         return True
     methods = _functions_of(kind)
-    if "__call__" in methods and _is_backend(methods["__call__"]):
+    if "__call__" in methods and _is_backend(methods["__call__"], whatever_named=claim.used):
         return attribute in COUNTING_ATTRIBUTES or attribute in collected
     return attribute in collected and any(_is_backend(method) for method in methods.values())
 
@@ -56,13 +56,13 @@ def _functions_of(kind: type) -> dict[str, types.FunctionType]:
     return found
 
 
-def _is_backend(function: types.FunctionType | types.MethodType) -> bool:
+def _is_backend(function: types.FunctionType | types.MethodType, *, whatever_named: bool = False) -> bool:
     """Whether a function has a backend's parameters: a graph module and its inputs."""
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     if names[:1] in (("self",), ("cls",)):
         names = names[1:]
-    return len(names) >= 2 and (names[0] in BACKEND_PARAMETERS or names[1] == "example_inputs")
+    return len(names) >= 2 and (whatever_named or names[0] in BACKEND_PARAMETERS or names[1] == "example_inputs")
 
 
 def _value_in(expression: ast.expr, frames: Sequence[types.FrameType]) -> Any:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
-#: Attributes that torch's own counting backends have.
-COUNTING_ATTRIBUTES = frozenset({"frame_count", "op_count", "graph_count", "num_compiles", "compile_count", "graphs"})
+#: Attributes that torch's own counting backends and its module of metrics have.
+COUNTING_ATTRIBUTES = frozenset(
+    {"frame_count", "op_count", "graph_count", "num_compiles", "compile_count", "graphs", "generated_kernel_count"}
+)
 #: What the first parameter of a backend is called.
 BACKEND_PARAMETERS = frozenset({"gm", "graph_module"})
 
@@ -33,6 +36,7 @@ class Claim:
 
     owner: ast.expr | None = None  #: what has to be one of the compiler's counters at run time; None: certain
     attribute: str = ""  #: of the owner; empty: the owner itself is what counts
+    used: bool = False  #: a variable of that name was handed to the compiler as its backend
 
 
 Claims = frozenset[Claim]
@@ -115,13 +119,17 @@ class _File:
 
     def __init__(self, tree: ast.Module) -> None:
         self._scopes: dict[ast.AST, _Scope] = {}
-        self._enter(tree, _Scope(tree), None)
+        self._enter(tree)
         self._functions = {
             (self._scopes[node].resolve(node.name), node.name): node
             for node in self._scopes
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         }
-        self.attributes: set[str] = set()
+        imports = [node for node in self._scopes if isinstance(node, ast.alias)]
+        self._counters = {_COUNTERS, *(each.asname for each in imports if each.name == _COUNTERS and each.asname)}
+        self._used = self._handed_over()
+        self._used_keys = {self._key(node) for node in self._used} - {None}
+        self.attributes = {name for node in self._scopes if _is_call_method(node) for name in _own_attributes(node)}
         self._held: dict[_Key, Claims] = {}
         self._returned: dict[ast.AST, list[Claims]] = {}
         for function in self._backends():
@@ -130,20 +138,19 @@ class _File:
             if not self._follow():
                 break
 
-    def _enter(self, node: ast.AST, scope: _Scope, visible: _Scope | None) -> None:
-        """Note the scope of everything below a node; ``visible`` is what functions in it see, where that is another one."""
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)):
-                continue  # one object for all places
-            self._scopes[child] = scope
-            scope.bind(child)
-            around = visible or scope
-            if isinstance(child, _FUNCTIONS):
-                self._enter(child, _Scope(child, around), None)
-            elif isinstance(child, ast.ClassDef):
-                self._enter(child, _Scope(child, around), around)
-            else:
-                self._enter(child, scope, visible)
+    def _enter(self, tree: ast.Module) -> None:
+        """Note the scope of every node. Not recursive: a sum of a thousand terms is a thousand deep."""
+        module = _Scope(tree)
+        pending: list[tuple[ast.AST, _Scope, _Scope]] = [(tree, module, module)]  # with what functions below it see
+        while pending:
+            node, scope, visible = pending.pop()
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)):
+                    continue  # one object for all places
+                self._scopes[child] = scope
+                scope.bind(child)
+                inner = _Scope(child, visible) if isinstance(child, (*_FUNCTIONS, ast.ClassDef)) else scope
+                pending.append((child, inner, inner if isinstance(child, _FUNCTIONS) else visible))
 
     def _key(self, expression: ast.expr, node: ast.AST | None = None) -> _Key | None:
         """The variable or attribute that an expression names."""
@@ -153,19 +160,20 @@ class _File:
 
     # What backends collect
 
-    def _backends(self) -> list[Function]:
-        """Functions that are handed to the compiler as its backend, or look like one."""
+    def _handed_over(self) -> list[ast.expr]:
+        """What is given to the compiler as its backend."""
         used: list[ast.expr] = []
         for node in self._scopes:
             if isinstance(node, ast.Call):
                 used.extend(k.value for k in node.keywords if k.arg in _COMPILER_KEYWORDS)
-                used.extend(node.args[:1] if _last_name(node.func) == "optimize" else [])
-        functions: list[Function] = [node for node in used if isinstance(node, ast.Lambda)]
-        named = {self._functions.get(key) for key in map(self._key, used) if key is not None}
-        functions.extend(
-            node for node in self._scopes if isinstance(node, _FUNCTIONS) and (node in named or _looks_like_one(node))
-        )
-        return functions
+                used.extend(node.args[:1] if _last_name(node.func) in ("optimize", "optimize_assert") else [])
+        return used
+
+    def _backends(self) -> list[Function]:
+        """Functions that are handed to the compiler as its backend, or look like one."""
+        named = {self._functions[key] for key in self._used_keys if key in self._functions}
+        functions = [node for node in self._scopes if isinstance(node, _FUNCTIONS)]
+        return [node for node in functions if node in named or node in self._used or _looks_like_one(node)]
 
     def _collect(self, function: Function) -> None:
         inside = set(ast.walk(function))
@@ -200,7 +208,9 @@ class _File:
                         self.attributes.add(target.attr)
             if isinstance(node, ast.Return) and node.value is not None:
                 values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-                self._returned[scope.node] = [self.claims(value) for value in values]
+                returned = [self.claims(value) for value in values]
+                new |= self._returned.get(scope.node) != returned
+                self._returned[scope.node] = returned
             if isinstance(node, ast.Call):
                 new |= self._passed(node)
         return new
@@ -261,10 +271,10 @@ class _File:
         key = self._key(node)
         if key is not None:
             claims = self._held.get(key, _NOTHING)
-            if _last_name(node) == _COUNTERS:
+            if _last_name(node) in self._counters:
                 claims |= {Claim(node)}
         if isinstance(node, ast.Attribute) and (node.attr in COUNTING_ATTRIBUTES or node.attr in self.attributes):
-            claims |= {Claim(node.value, node.attr)}
+            claims |= {Claim(node.value, node.attr, used=self._key(node.value) in self._used_keys)}
         return claims
 
     def claims_of_statement(self, statement: ast.Assert | ast.Expr) -> tuple[Claims, ...]:
@@ -304,6 +314,16 @@ def _positional(function: Function) -> list[str]:
     names = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
     required = names[: len(names) - len(function.args.defaults)]
     return required[1:] if required[:1] in (["self"], ["cls"]) else required
+
+
+def _is_call_method(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    """Whether a function may make its instances backends; whether they are used as such is not said here."""
+    return isinstance(node, ast.FunctionDef) and node.name == "__call__" and len(_positional(node)) == 2
+
+
+def _own_attributes(method: ast.FunctionDef) -> Iterator[str]:
+    targets = (target for node in ast.walk(method) for target in _mutated(node))
+    yield from (target.attr for target in targets if isinstance(target, ast.Attribute) and dotted(target.value) == "self")
 
 
 def _looks_like_one(function: Function) -> bool:

@@ -115,6 +115,21 @@ def case():
     run(lambda x: x, results)
     assert results == [4]
 """,
+    "calls of something that is called with two arguments": """
+class Adder:
+    def __init__(self): self.calls = 0
+    def __call__(self, x, y): self.calls += 1
+
+def case():
+    add = Adder()
+    assert add.calls == 4
+""",
+    "a sum of a thousand terms": """
+def case():
+    assert """
+    + " + ".join(["1"] * 2000)
+    + """ == 4
+""",
     "an attribute of the same name": """
 class Backend:
     def __init__(self): self.calls = 0
@@ -245,6 +260,28 @@ def case():
     def check():
         assert frames == 4
     check()
+""",
+    "a class with parameters of other names": """
+class Backend:
+    def __init__(self): self.calls = 0
+    def __call__(self, graph, tensors): self.calls += 1
+
+def case():
+    backend = Backend()
+    torch.compile(lambda x: x, backend=backend)
+    assert backend.calls == 4
+""",
+    "torch's counters by another name": """
+from torch._dynamo.utils import counters as torchs
+
+def case():
+    assert torchs["stats"]["none such"] == 4
+""",
+    "generated kernels": """
+from torch._inductor import metrics
+
+def case():
+    Case().assertEqual(metrics.generated_kernel_count, -4)
 """,
     "negated": """
 def case():
