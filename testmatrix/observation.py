@@ -47,7 +47,7 @@ class Leaf:
 
     path: str
     type: str  #: qualified Python type: ``int``, ``torch.Size``, ``mymodule.Point``
-    value: str = ""  #: ``repr`` of a scalar, ``len=N`` of a container, empty for opaque objects
+    value: str = ""  #: ``repr`` of a scalar, ``len=N`` of a container, with a dictionary's keys, empty for opaque objects
     tensor: TensorRecord | None = None
 
 

@@ -99,7 +99,7 @@ def _other_bits(left: TensorRecord | None, right: TensorRecord | None) -> bool:
 def _other_input(left: Leaf, right: Leaf) -> bool:
     if left.tensor is not None and right.tensor is not None:
         return (left.tensor.dtype, left.tensor.shape) != (right.tensor.dtype, right.tensor.shape)
-    if left.value.startswith("len=") and right.value.startswith("len="):
+    if left.type == right.type == "more" or (left.value.startswith("len=") and right.value.startswith("len=")):
         return left.value != right.value
     name = type_name(left)
     if name != type_name(right):

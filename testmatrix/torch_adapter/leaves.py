@@ -13,7 +13,7 @@ import sys
 import types
 import unittest
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Literal
 
@@ -36,6 +36,7 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.MethodType, types.Bui
 _MODULE_INTERNALS = frozenset(torch.nn.Module().__dict__) - {"training"}
 _LIMIT_DEPTH = 8
 _LIMIT_LEAVES = 2000
+_LIMIT_REST = 10_000  #: nodes past the others that are hashed
 _LIMIT_INNER = 4  #: subclasses inside subclasses
 _LIMIT_REPR = 500
 _LIMIT_UNCHANGED = 64 * 1024  #: bytes past which parameters and gradients are kept only where they changed
@@ -82,6 +83,8 @@ class LeafReader:
         self._before = before or {}
         self._storages: dict[tuple[str, int], list[str]] = {}
         self._called = ""
+        self._follow: Callable[[Any], list[tuple[str, Any]]] = _attributes
+        self._left: list[Any] = []  #: nodes past a limit
         self.differentiable: list[
             tuple[str, torch.Tensor]
         ] = []  #: (path, tensor) of leaves of autograd's graph among what was read
@@ -94,6 +97,7 @@ class LeafReader:
         values: bool = True,
         digests: bool = False,
         attributes: bool = False,
+        objects: bool = True,
         called: str = "",
     ) -> tuple[Leaf, ...]:
         """All leaves below ``root``; ``name`` starts every path.
@@ -101,22 +105,27 @@ class LeafReader:
         Args:
             values: hash and keep tensor values, else metadata only,
             digests: and the hash.
-            attributes: follow attributes of plain objects two levels, for what a call may have changed.
+            attributes: follow attributes two levels, for what a call may have changed,
+            objects: or only those of the suite's own plain objects, for what a call may have made.
             called: what ``aliases`` calls the root where it has no name.
         """
         leaves: list[Leaf] = []
-        self._called = called
+        self._called, self._follow, self._left = called, _attributes if attributes else _object_attributes, []
         kept: Kept = "data" if values else "digest" if digests else "nothing"
         with torch._C.DisableTorchFunction():
-            self._walk(root, name, leaves, kept, 2 if attributes else 0, 0, set())
+            self._walk(root, name, leaves, kept, 2 if attributes or objects else 0, 0, set())
+            if self._left:
+                leaves.append(self._rest(name, kept))
+                self._left = []
         return tuple(leaves)
 
     def _walk(self, node: Any, path: str, out: list[Leaf], kept: Kept, attributes: int, depth: int, seen: set[int]) -> None:
         if len(out) >= _LIMIT_LEAVES or depth > _LIMIT_DEPTH:
+            self._left.append(node)
             return
         if is_a(node, torch.Tensor):
             self._tensor(node, path, out, kept)
-            if attributes > 0:
+            if attributes > 0 and self._follow is _attributes:
                 self._gradient(node, f"{path}.grad", out, kept)
             return
         leaf = _single(node, path, self._budget, kept)
@@ -131,14 +140,38 @@ class LeafReader:
         children = _children(node)
         if children is not None:
             length, shown = children
-            out.append(Leaf(path=path, type=name, value=f"len={length}"))
+            order = _order(node)
+            out.append(Leaf(path=path, type=name, value=f"len={length} {order}" if order else f"len={length}"))
             for key, child in shown:
                 self._walk(child, path + key, out, kept, attributes, depth + 1, seen)
             return
         out.append(Leaf(path=path, type=name))
         if attributes > 0:
-            for key, child in _attributes(node):
+            for key, child in self._follow(node):
                 self._walk(child, f"{path}.{key}", out, kept, attributes - 1, depth + 1, seen)
+
+    def _rest(self, name: str, kept: Kept) -> Leaf:
+        """What lies past the limits, as one hash. Numbers that may be rounded otherwise elsewhere are no part of it."""
+        hasher, count, seen = hashlib.blake2b(digest_size=12), 0, set()
+        pending = deque(self._left)
+        while pending and count < _LIMIT_REST:
+            node, count = pending.popleft(), count + 1
+            children = None if is_a(node, torch.Tensor) or id(node) in seen else _children(node)
+            hasher.update(f"{qualified(type(node))} {self._exact(node, kept)};".encode("utf-8", "replace"))
+            if children is not None:
+                seen.add(id(node))
+                hasher.update(f"{children[0]} {''.join(key for key, _ in children[1])};".encode("utf-8", "replace"))
+                pending.extend(child for _, child in children[1])
+        more = "more than " if pending else ""
+        return Leaf(path=f"{name}.…", type="more", value=f"{more}{count} more, sha={hasher.hexdigest()}")
+
+    def _exact(self, node: Any, kept: Kept) -> str:
+        """A scalar or tensor in words, as far as it is the same wherever it is computed."""
+        if is_a(node, torch.Tensor):
+            rounded = node.is_floating_point() or node.is_complex()
+            digest = self._digests.of(node) if kept != "nothing" and not rounded else ""
+            return f"{node.dtype} {_sizes(node.shape)} {digest}"
+        return scalar_text(node) if is_a(node, *_SCALARS, enum.Enum) and not is_a(node, float, complex) else ""
 
     def _tensor(self, tensor: torch.Tensor, path: str, out: list[Leaf], kept: Kept, inner: int = 0) -> None:
         name = qualified(type(tensor))
@@ -229,7 +262,10 @@ def scalar_text(value: object) -> str:
     """``repr`` of a scalar, shortened; strings whose length says enough keep their hash."""
     if is_a(value, enum.Enum):
         return f"{type(value).__name__}.{_stored(value, '_name_')}"
-    text = _plain_repr(value)
+    return _shortened(_plain_repr(value))
+
+
+def _shortened(text: str) -> str:
     if len(text) <= _LIMIT_REPR:
         return text
     return f"{text[:80]}… len={len(text)} sha={hashlib.sha1(text.encode('utf-8', 'replace')).hexdigest()[:12]}"
@@ -286,11 +322,20 @@ def _children(node: Any) -> tuple[int, list[tuple[str, Any]]] | None:
         names = [field.name for field in dataclasses.fields(node)]
         return len(names), [(f".{name}", _stored(node, name)) for name in names]
     registered = pytrees.children(node)
-    return None if registered is None else (len(registered), registered[:_LIMIT_LEAVES])
+    return None if registered is None else (len(registered), registered[:_LIMIT_REST])
 
 
 def _first(items: Iterable[Any]) -> Iterable[Any]:
-    return islice(items, _LIMIT_LEAVES)
+    return islice(items, _LIMIT_REST)
+
+
+def _order(node: Any) -> str:
+    """The keys of a dictionary in their order; nothing for what has none, or but one."""
+    for mapping in (OrderedDict, dict):
+        if is_a(node, mapping) and mapping.__len__(node) > 1:
+            keys = [_key_text(key, f" {i}") for i, key in enumerate(_first(mapping.__iter__(node)))]
+            return _shortened(f"[{', '.join(keys)}]")
+    return ""
 
 
 def _key_text(key: object, place: str = "") -> str:
@@ -371,6 +416,13 @@ def _attributes(node: Any) -> list[tuple[str, Any]]:
     found = {**_class_data(type(node)), **_slots(node), **_instance_dict(node)}
     hidden = "_" if is_a(node, unittest.TestCase) else "__"
     return [(name, found[name]) for name in sorted(filter(_is_text, found)) if not name.startswith(hidden)]
+
+
+def _object_attributes(node: Any) -> list[tuple[str, Any]]:
+    """Attributes of a plain object of the suite's."""
+    if is_a(node, *_CODE, torch.nn.Module, torch.optim.Optimizer, unittest.TestCase) or origin_of(type(node)) != "suite":
+        return []
+    return _attributes(node)
 
 
 def _class_data(cls: type) -> dict[str, Any]:

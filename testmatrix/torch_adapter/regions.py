@@ -133,7 +133,9 @@ class _Call:
         self.concrete = _plain_execution() and all(map(is_concrete, tensors))
         reader = LeafReader(self.recording.budget, self.recording.digests)
         self.arguments = tuple(
-            leaf for name, value in self.named for leaf in reader.read(value, name, values=False, digests=self.concrete)
+            leaf
+            for name, value in self.named
+            for leaf in reader.read(value, name, values=False, digests=self.concrete, objects=False)
         )
         state = LeafReader(self.recording.budget, self.recording.digests)
         self.state = self._read_state(state)

@@ -56,8 +56,8 @@ class Text(str):
     [
         ([1, "a"], {"r": "len=2", "r[0]": "1", "r[1]": "'a'"}),
         ((1.5,), {"r": "len=1", "r[0]": "1.5"}),
-        ({"a": None, 2: True}, {"r": "len=2", "r['a']": "None", "r[2]": "True"}),
-        (collections.OrderedDict(b=1, a=2), {"r": "len=2", "r['b']": "1", "r['a']": "2"}),
+        ({"a": None, 2: True}, {"r": "len=2 ['a', 2]", "r['a']": "None", "r[2]": "True"}),
+        (collections.OrderedDict(b=1, a=2), {"r": "len=2 ['b', 'a']", "r['b']": "1", "r['a']": "2"}),
         (collections.defaultdict(int, x=1), {"r": "len=1", "r['x']": "1"}),
         (types.MappingProxyType({"k": 1}), {"r": "len=1", "r['k']": "1"}),
         (collections.deque([7]), {"r": "len=1", "r[0]": "7"}),
@@ -143,7 +143,7 @@ def test_depth_is_limited():
 def test_huge_container_has_its_length_and_a_start(huge):
     leaves = read(huge)
     assert len(leaves) <= 2002
-    assert leaves["r"].value == f"len={len(huge)}"
+    assert leaves["r"].value.split(" ")[0] == f"len={len(huge)}"
 
 
 def test_opaque_keys_do_not_hide_each_other():
@@ -173,7 +173,7 @@ class Slots:
 
 
 def test_attributes_are_followed_where_asked():
-    assert texts(Plain()) == {"r": ""}
+    assert texts(Plain(), objects=False) == {"r": ""}
     assert texts(Plain(), attributes=True) == {"r": "", "r._items": "len=1", "r._items[0]": "2", "r.number": "1"}
 
 
