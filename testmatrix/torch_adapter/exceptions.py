@@ -107,7 +107,7 @@ def record(error: BaseException) -> ExceptionRecord:
     if inner_name in _WRAPPERS:
         inner_name = _type_named_in(inner) or inner_name
     try:
-        message = normalise_message(str(inner))
+        message = normalise_message(str(inner)).removeprefix(f"{inner_name}: ")  # a wrapper repeats the class
     except Exception as fault:
         message = f"<message not readable: {type(fault).__name__}>"
     return ExceptionRecord(

@@ -89,3 +89,9 @@ def test_cause_that_goes_in_a_circle():
 def test_explanations_of_an_assertion_are_left_out():
     message = "assert torch.float32 == torch.int64\n +  where torch.float32 = tensor([300.]).dtype"
     assert exceptions.normalise_message(message) == "assert torch.float32 == torch.int64"
+
+
+def test_a_class_that_the_message_repeats_is_said_once():
+    wrapped = torch._dynamo.exc.InternalTorchDynamoError("KeyError: 'a'")
+    found = exceptions.record(wrapped)
+    assert (found.type, found.message) == ("KeyError", "'a'")
