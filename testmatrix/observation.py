@@ -130,6 +130,7 @@ class Compile:
     guards: tuple[Guard, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     ops: tuple[str, ...] = ()  #: targets of the graph's call nodes in order
+    tensor_ops: int = 0  #: how many of them make tensors; the rest is arithmetic on symbols
     inputs: tuple[str, ...] = ()  #: kind of each graph input: ``Tensor``, ``SymInt``, ``constant``
     breaks: tuple[GraphBreak, ...] = ()
     recompile_reasons: tuple[str, ...] = ()

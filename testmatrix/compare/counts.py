@@ -19,8 +19,6 @@ from testmatrix.observation import ORACLE, Compile, FailedCompile, Observation
 
 #: Positions of the built-in axes from the most specialised on; cells that differ in another axis have no such order.
 _GENERALITY = {"static": 0, "auto": 1, "dynamic": 2, "specialize": 0, "unspecialize": 1}
-#: A graph of nothing but arithmetic on symbols has no counterpart in a cell where these are constants.
-_SCALAR_OPS = ("_operator.", "operator.", "math.", "builtins.", "torch.sym_", "<built-in function")
 
 
 def compare_counts(observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str]) -> list[Difference]:
@@ -201,6 +199,5 @@ def _regions_compiled(run: Observation) -> dict[str, bool]:
     for item in run.compiles:
         region = regions.get(item.region_call)
         if region is not None:
-            real = "Tensor" in item.inputs or any(not op.startswith(_SCALAR_OPS) for op in item.ops)
-            found[region] = found.get(region, False) or real
+            found[region] = found.get(region, False) or item.tensor_ops > 0
     return found

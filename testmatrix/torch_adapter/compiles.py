@@ -12,12 +12,15 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit, Unsupported
 
 from testmatrix.observation import Compile, FailedCompile, GraphBreak, Guard, Symbol
 from testmatrix.torch_adapter import exceptions, guards
 from testmatrix.torch_adapter.recording import OpenCompile, Recording, active
 
+#: What a graph's nodes are that are arithmetic on symbols and no work on tensors.
+_SYMBOLIC = (int, float, bool, torch.SymInt, torch.SymFloat, torch.SymBool)
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<name>.+)_at_(?P<line>\d+)$")
 
 
@@ -118,6 +121,7 @@ def _compile_of(attempt: OpenCompile, read: tuple[Guard, ...] = (), symbols: tup
         guards=read,
         symbols=symbols,
         ops=tuple(attempt.ops),
+        tensor_ops=attempt.tensor_ops,
         inputs=tuple(attempt.inputs),
         breaks=tuple(dict.fromkeys(attempt.breaks)),
         recompile_reasons=attempt.recompile_reasons,
@@ -162,7 +166,7 @@ def around_call_user_compiler(original: Callable[..., Any]) -> Callable[..., Any
             return original(self, gm, example_inputs, *args, **kwargs)
         recording, attempt = current
         try:
-            attempt.ops, attempt.inputs = _ops(gm), _inputs(gm)
+            attempt.ops, attempt.inputs, attempt.tensor_ops = _ops(gm), _inputs(gm), _tensor_ops(gm)
         except Exception as fault:
             recording.fault(f"graph of {attempt.frame}", fault)
         replacement = _replacement(recording, self.compiler_fn)
@@ -177,9 +181,20 @@ def around_call_user_compiler(original: Callable[..., Any]) -> Callable[..., Any
     return recorded_call
 
 
+def _calls(gm: Any) -> list[Any]:
+    return [node for node in gm.graph.nodes if node.op in ("call_function", "call_method", "call_module")]
+
+
 def _ops(gm: Any) -> list[str]:
-    nodes = [node for node in gm.graph.nodes if node.op in ("call_function", "call_method", "call_module")]
-    return [node.target if isinstance(node.target, str) else _target_name(node.target) for node in nodes]
+    return [node.target if isinstance(node.target, str) else _target_name(node.target) for node in _calls(gm)]
+
+
+def _tensor_ops(gm: Any) -> int:
+    return sum(not isinstance(_example(node), _SYMBOLIC) for node in _calls(gm))
+
+
+def _example(node: Any) -> Any:
+    return node.meta.get("example_value", node.meta.get("val"))
 
 
 def _target_name(target: Any) -> str:
@@ -192,7 +207,7 @@ def _inputs(gm: Any) -> list[str]:
     kinds = []
     for node in gm.graph.nodes:
         if node.op == "placeholder":
-            value = node.meta.get("example_value", node.meta.get("val"))
+            value = _example(node)
             kinds.append(type(value).__name__ if value is not None else "constant")
     return ["Tensor" if kind in ("FakeTensor", "Parameter") else kind for kind in kinds]
 

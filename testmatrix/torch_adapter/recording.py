@@ -26,6 +26,7 @@ class OpenCompile:
     resume: int = 0
     breaks: list[GraphBreak] = field(default_factory=list)
     ops: list[str] = field(default_factory=list)
+    tensor_ops: int = 0
     inputs: list[str] = field(default_factory=list)
     recompile_reasons: tuple[str, ...] = ()
     made: Compile | None = None  #: set once the guards were read

@@ -96,7 +96,14 @@ def observations(
 
 
 def compiled(*guards: Guard, symbols: Sequence[Symbol] = (), **fields: Any) -> Compile:
-    fields = {"frame": REGION, "line": 10, "region_call": 0, "ops": ("torch.mul",), "inputs": ("Tensor",)} | fields
+    fields = {
+        "frame": REGION,
+        "line": 10,
+        "region_call": 0,
+        "ops": ("torch.mul",),
+        "tensor_ops": 1,
+        "inputs": ("Tensor",),
+    } | fields
     return Compile(guards=guards, symbols=tuple(symbols), **fields)
 
 

@@ -75,3 +75,11 @@ def test_backward_passes_after_a_drift_are_not_compared() -> None:
     for drift, calls in ((1e-3, 1), (0.0, 2)):
         (found,) = differences(made(STATIC[0], drift, 1.0, calls), made(ORACLE, 0.0, 1.5, calls))
         assert found.kind == "output.grad"
+
+
+def test_results_without_values_on_one_side_are_not_compared() -> None:
+    real = call(tensor([1.0]))
+    assert pair(call(tensor([1.0], subclass="FakeTensor"), concrete=False), real) == []
+    assert pair(call(tensor([1.0], device="meta")), real) == []
+    assert pair(call(tensor([1.0], "float64")), real) != []
+    assert pair(call(tensor([1.0], "float64"), concrete=False), call(tensor([1.0]), concrete=False)) != []

@@ -13,6 +13,7 @@ def test_one_compile(record):
     assert found.frame.endswith("test_one_compile.<locals>.<lambda>")
     assert (found.region_call, found.resume, found.breaks) == (0, 0, ())
     assert [op.rpartition(".")[2] for op in found.ops] == ["sin", "mul"]
+    assert found.tensor_ops == 2
     assert sorted(found.inputs) == ["SymInt", "SymInt", "Tensor"]
 
 
