@@ -25,6 +25,7 @@ Inputs = Literal["same", "drifted", "other"]
 
 _GOOD = frozenset({"passed", "xfailed", "xpassed", "skipped"})
 _NUMBERS = frozenset({"int", "bool", "float", "complex", "NoneType"})
+_UNREAL = (".FakeTensor", ".FunctionalTensor")
 _INTERNAL = ("torch._dynamo", "torch._inductor", "torch._functorch", "torch._subclasses", "torch.fx", "torch._guards")
 
 
@@ -56,7 +57,7 @@ def compare_regions(
             if (left.exception is None) != (right.exception is None) and not both_pass:
                 return found
             continue
-        if wanted(key):
+        if wanted(key) and _reality(left) == _reality(right):
             found.extend(result_differences(key, left, right, ours.cell, theirs.cell, values=values))
             found.extend(mutation_differences(key, left, right, ours.cell, theirs.cell, values=values))
     if rest and not found:
@@ -64,6 +65,15 @@ def compare_regions(
     if rest and both_pass:
         found.extend(_call_counts(ours, theirs))
     return found
+
+
+def _reality(call: RegionCall) -> tuple[bool, bool]:
+    """Whether values are real, and whether all tensors are: what one side only traced is not to be compared."""
+    return call.concrete, not any(leaf.tensor is not None and _is_unreal(leaf.tensor) for leaf in call.result)
+
+
+def _is_unreal(tensor: TensorRecord) -> bool:
+    return tensor.device == "meta" or tensor.subclass.endswith(_UNREAL)
 
 
 def _good(observation: Observation) -> bool:

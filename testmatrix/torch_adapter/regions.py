@@ -21,7 +21,7 @@ from testmatrix.torch_adapter.arguments import Target, changeable, is_library, n
 from testmatrix.torch_adapter.graph import leaves_of_graph
 from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a, is_data
 from testmatrix.torch_adapter.recording import Recording, active
-from testmatrix.torch_adapter.tensors import is_concrete
+from testmatrix.torch_adapter.tensors import is_concrete, is_fake
 
 _set_eval_frame = eval_frame.set_eval_frame
 _restore_eval_frame = eval_frame._maybe_set_eval_frame
@@ -204,6 +204,7 @@ class _Call:
         after: tuple[Leaf, ...] = ()
         raised: ExceptionRecord | None = None
         random = False
+        concrete = self.concrete
         try:
             with torch._C.DisableTorchFunction():
                 random = self.random is not None and _differs(self.random, state.random_state())
@@ -216,6 +217,7 @@ class _Call:
                 )
                 if error is None:
                     leaves = reader.read(result, "", values=self.concrete, called="result")
+                    concrete = self.concrete and not any(map(is_fake, _tensors([result])))
                     if self.depth == 0 and self.concrete:
                         self._watch_graph(result)
         except Exception as fault:
@@ -233,7 +235,7 @@ class _Call:
                 exception=raised,
                 random=random,
                 pinned=self.pinned,
-                concrete=self.concrete,
+                concrete=concrete,
                 float64=self.float64,
                 as_compiling=self.as_compiling,
             ),

@@ -21,9 +21,14 @@ _SAMPLE_MARK = 1024  #: elements by which a change behind the back of a tensor's
 
 def is_concrete(tensor: torch.Tensor) -> bool:
     """Whether a tensor has real values: not fake, not meta, not wrapped by a functional transform."""
-    if tensor.device.type == "meta" or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return False
-    return type(tensor).__name__ not in ("FakeTensor", "FunctionalTensor", "ProxyTensor")
+    return tensor.device.type != "meta" and not is_fake(tensor)
+
+
+def is_fake(tensor: torch.Tensor) -> bool:
+    """Whether a tensor stands for one that does not exist, or not as such."""
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return True
+    return type(tensor).__name__ in ("FakeTensor", "FunctionalTensor", "ProxyTensor")
 
 
 def values_of(tensor: torch.Tensor, keep: Callable[[int], bool]) -> tuple[str, bytes | None]:
