@@ -6,7 +6,7 @@ from builders import STATIC, call, container, leaf, observe, tensor
 
 from testmatrix.compare.difference import Difference
 from testmatrix.compare.regions import compare_inputs, compare_regions
-from testmatrix.observation import ORACLE, Gradients, Leaf, Observation, RegionCall, TensorRecord
+from testmatrix.observation import ORACLE, Gradients, Leaf, Observation, Outcome, RegionCall, TensorRecord
 
 X = "L['x']"
 MEAN = "L['self'].mean"
@@ -83,3 +83,15 @@ def test_results_without_values_on_one_side_are_not_compared() -> None:
     assert pair(call(tensor([1.0], device="meta")), real) == []
     assert pair(call(tensor([1.0], "float64")), real) != []
     assert pair(call(tensor([1.0], "float64"), concrete=False), call(tensor([1.0]), concrete=False)) != []
+
+
+def test_what_a_test_of_compilation_notes_is_no_mutation() -> None:
+    def made(cell: str, path: str, seen: bool, outcome: Outcome) -> Observation:
+        return observe(cell, call(1, after={path: seen}), outcome=outcome)
+
+    def kinds(path: str, outcome: Outcome) -> list[str]:
+        return [one.kind for one in differences(made(STATIC[0], path, True, "passed"), made(ORACLE, path, False, outcome))]
+
+    assert kinds("C['seen'][0]", "failed") == []
+    assert kinds("C['seen'][0]", "passed") == ["mutation"]
+    assert kinds("L['seen'][0]", "failed") == ["mutation"]
