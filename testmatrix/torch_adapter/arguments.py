@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import torch
 
-from testmatrix.torch_adapter.leaves import is_data
+from testmatrix.torch_adapter.attributes import is_data
 from testmatrix.torch_adapter.origins import origin
 
 _LIMIT_FUNCTIONS = 20  #: functions of the suite's that are followed from a region
@@ -168,6 +168,12 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
         except ValueError:  # not assigned yet
             continue
     return found
+
+
+def loaded_globals(function: types.FunctionType) -> list[Any]:
+    """Present values of the globals that a function's code names."""
+    scope = function.__globals__
+    return [scope[name] for name in _names(function.__code__).loaded_globals if name in scope]
 
 
 def changeable(target: Target) -> list[tuple[str, Any]]:

@@ -15,7 +15,7 @@ import torch
 
 from testmatrix.observation import Leaf
 from testmatrix.torch_adapter import pytrees, recording, state
-from testmatrix.torch_adapter.arguments import Target, rebinder
+from testmatrix.torch_adapter.arguments import Target, changeable, loaded_globals, rebinder
 from testmatrix.torch_adapter.contents import Contents, put_back
 from testmatrix.torch_adapter.leaves import Budget, LeafReader
 
@@ -46,7 +46,7 @@ def _aside(
     if target.function is None:
         return ()
     before, suspended = state.random_state(), recording.active()
-    rebind, contents = rebinder(target), _reachable(target.function)
+    rebind, contents = rebinder(target), _reachable(target, target.function)
     recording.activate(None)  # regions called inside are no calls of the suite's
     try:
         positional, named = convert(copy.deepcopy(target.given(args, kwargs)))
@@ -62,16 +62,10 @@ def _aside(
         state.restore_random_state(before)
 
 
-def _reachable(function: types.FunctionType) -> Contents:
+def _reachable(target: Target, function: types.FunctionType) -> Contents:
     """What the function may change beside its arguments: what it closes over, and what the globals that it names hold."""
     contents = Contents(modules=frozenset({function.__module__}))
-    names: set[str] = set()
-    pending = [function.__code__]
-    while pending:
-        code = pending.pop()
-        names.update(code.co_names)
-        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    contents.add([function, *(function.__globals__[name] for name in sorted(names) if name in function.__globals__)])
+    contents.add([function, *loaded_globals(function), *(value for _, value in changeable(target))])
     return contents
 
 

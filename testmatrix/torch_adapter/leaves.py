@@ -11,7 +11,6 @@ import enum
 import hashlib
 import sys
 import types
-import unittest
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -21,26 +20,27 @@ import torch
 
 from testmatrix.observation import Leaf, TensorRecord
 from testmatrix.torch_adapter import pytrees
+from testmatrix.torch_adapter.attributes import (
+    GRADIENT,
+    NUMBERS_AND_TEXT,
+    SCALARS,
+    attributes_of,
+    is_a,
+    object_attributes,
+    stored,
+)
 from testmatrix.torch_adapter.exceptions import qualified
-from testmatrix.torch_adapter.origins import is_opaque, origin_of
 from testmatrix.torch_adapter.tensors import Digests, hash_of, size_of, values_of
 
 #: How much of values is recorded.
 Kept = Literal["nothing", "digest", "data"]
 
-_NUMBERS_AND_TEXT = (bool, int, float, complex, str, bytes)
-_SCALARS = (*_NUMBERS_AND_TEXT, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout)
-_MODULE_DATA = (bool, int, float, str, type(None), torch.Tensor, list, tuple, dict, set, deque)
-_MUTABLE = (list, dict, set, deque, bytearray, torch.Tensor, torch.nn.Module, torch.optim.Optimizer)
-_CODE = (type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType)
-_MODULE_INTERNALS = frozenset(torch.nn.Module().__dict__) - {"training"}
 _LIMIT_DEPTH = 8
 _LIMIT_LEAVES = 2000
 _LIMIT_REST = 10_000  #: nodes past the others that are hashed
 _LIMIT_INNER = 4  #: subclasses inside subclasses
 _LIMIT_REPR = 500
 _LIMIT_UNCHANGED = 64 * 1024  #: bytes past which parameters and gradients are kept only where they changed
-_GRADIENT: Any = torch.Tensor.grad  #: the descriptor: a subclass may have code of its own there
 
 
 class Budget:
@@ -58,18 +58,6 @@ class Budget:
         return True
 
 
-def is_a(value: object, *kinds: type) -> bool:
-    """``isinstance`` by the type alone: the other looks at ``__class__``, which may be the suite's code."""
-    return issubclass(type(value), kinds)
-
-
-def has_state(value: object) -> bool:
-    """Whether reading attributes, too, may tell more of a value: not of scalars and of tensors without a gradient."""
-    if is_a(value, torch.Tensor):
-        return value.is_leaf and _GRADIENT.__get__(value) is not None  # type: ignore[attr-defined]
-    return not is_a(value, *_SCALARS)
-
-
 class LeafReader:
     """Reads roots into leaves, keeping track of which tensors share storage.
 
@@ -83,7 +71,7 @@ class LeafReader:
         self._before = before or {}
         self._storages: dict[tuple[str, int], list[str]] = {}
         self._called = ""
-        self._follow: Callable[[Any], list[tuple[str, Any]]] = _attributes
+        self._follow: Callable[[Any], list[tuple[str, Any]]] = attributes_of
         self._left: list[Any] = []  #: nodes past a limit
         self.differentiable: list[
             tuple[str, torch.Tensor]
@@ -110,7 +98,7 @@ class LeafReader:
             called: what ``aliases`` calls the root where it has no name.
         """
         leaves: list[Leaf] = []
-        self._called, self._follow, self._left = called, _attributes if attributes else _object_attributes, []
+        self._called, self._follow, self._left = called, attributes_of if attributes else object_attributes, []
         kept: Kept = "data" if values else "digest" if digests else "nothing"
         with torch._C.DisableTorchFunction():
             self._walk(root, name, leaves, kept, 2 if attributes or objects else 0, 0, set())
@@ -125,7 +113,7 @@ class LeafReader:
             return
         if is_a(node, torch.Tensor):
             self._tensor(node, path, out, kept)
-            if attributes > 0 and self._follow is _attributes:
+            if attributes > 0 and self._follow is attributes_of:
                 self._gradient(node, f"{path}.grad", out, kept)
             return
         leaf = _single(node, path, self._budget, kept)
@@ -171,7 +159,7 @@ class LeafReader:
             rounded = node.is_floating_point() or node.is_complex()
             digest = self._digests.of(node) if kept != "nothing" and not rounded else ""
             return f"{node.dtype} {_sizes(node.shape)} {digest}"
-        return scalar_text(node) if is_a(node, *_SCALARS, enum.Enum) and not is_a(node, float, complex) else ""
+        return scalar_text(node) if is_a(node, *SCALARS, enum.Enum) and not is_a(node, float, complex) else ""
 
     def _tensor(self, tensor: torch.Tensor, path: str, out: list[Leaf], kept: Kept, inner: int = 0) -> None:
         name = qualified(type(tensor))
@@ -198,7 +186,7 @@ class LeafReader:
     def _gradient(self, tensor: torch.Tensor, path: str, out: list[Leaf], kept: Kept) -> None:
         if not tensor.is_leaf:  # asking others for their gradient warns
             return
-        gradient = _GRADIENT.__get__(tensor)
+        gradient = GRADIENT.__get__(tensor)
         if gradient is not None:
             self._tensor(gradient, path, out, kept)
 
@@ -261,7 +249,7 @@ def _size(size: Any) -> int:
 def scalar_text(value: object) -> str:
     """``repr`` of a scalar, shortened; strings whose length says enough keep their hash."""
     if is_a(value, enum.Enum):
-        return f"{type(value).__name__}.{_stored(value, '_name_')}"
+        return f"{type(value).__name__}.{stored(value, '_name_')}"
     return _shortened(_plain_repr(value))
 
 
@@ -273,7 +261,7 @@ def _shortened(text: str) -> str:
 
 def _plain_repr(value: object) -> str:
     """``repr`` as the builtin base class has it: a subclass's own is the suite's code."""
-    for base in _NUMBERS_AND_TEXT:
+    for base in NUMBERS_AND_TEXT:
         if is_a(value, base):
             try:
                 return base.__repr__(value)
@@ -288,7 +276,7 @@ def _single(node: Any, path: str, budget: Budget, kept: Kept) -> Leaf | None:
     array = _numpy_leaf(node, path, name, budget, kept)
     if array is not None:
         return array
-    if is_a(node, *_SCALARS, enum.Enum):
+    if is_a(node, *SCALARS, enum.Enum):
         return Leaf(path=path, type=name, value=scalar_text(node))
     if is_a(node, torch.SymInt, torch.SymFloat, torch.SymBool):
         return Leaf(path=path, type=name)
@@ -320,7 +308,7 @@ def _children(node: Any) -> tuple[int, list[tuple[str, Any]]] | None:
         return 3, [(".start", node.start), (".stop", node.stop), (".step", node.step)]
     if dataclasses.is_dataclass(type(node)):
         names = [field.name for field in dataclasses.fields(node)]
-        return len(names), [(f".{name}", _stored(node, name)) for name in names]
+        return len(names), [(f".{name}", stored(node, name)) for name in names]
     registered = pytrees.children(node)
     return None if registered is None else (len(registered), registered[:_LIMIT_REST])
 
@@ -340,7 +328,7 @@ def _order(node: Any) -> str:
 
 def _key_text(key: object, place: str = "") -> str:
     """A dictionary key or set member in words; opaque ones have nothing but their type, and ``place`` to tell them apart."""
-    if is_a(key, *_SCALARS, enum.Enum):
+    if is_a(key, *SCALARS, enum.Enum):
         return scalar_text(key)
     bases: tuple[Any, ...] = (tuple, frozenset)
     for base in bases:
@@ -348,105 +336,6 @@ def _key_text(key: object, place: str = "") -> str:
             members = [_key_text(member) for member in _first(base.__iter__(key))]
             return f"({', '.join(members if base is tuple else sorted(members))})"
     return qualified(type(key)) + place
-
-
-def _stored(node: object, name: str) -> object:
-    """An attribute as it is stored in the instance, in a slot or as the class's default, without running any code."""
-    found = _instance_dict(node)
-    if name in found:
-        return found[name]
-    for cls in type(node).__mro__:
-        if name in vars(cls):
-            member = vars(cls)[name]
-            if not isinstance(member, types.MemberDescriptorType):
-                return None if hasattr(type(member), "__get__") else member
-            try:
-                return member.__get__(node)
-            except AttributeError:  # never set
-                return None
-    return None
-
-
-def _instance_dict(node: object) -> dict[str, Any]:
-    try:
-        found = object.__getattribute__(node, "__dict__")
-    except AttributeError:
-        return {}
-    return found if type(found) is dict else {}
-
-
-def _slots(node: object) -> dict[str, Any]:
-    names = (
-        name
-        for cls in type(node).__mro__
-        for name, member in vars(cls).items()
-        if isinstance(member, types.MemberDescriptorType) and cls.__module__ != "builtins"
-    )
-    return {name: _stored(node, name) for name in names}
-
-
-def is_data(value: object) -> bool:
-    """Whether something that code names is data that it can change in place, and no library's."""
-    if is_a(value, *_MUTABLE):
-        return True
-    if is_a(value, type):
-        return not issubclass(value, (enum.Enum, unittest.TestCase)) and origin_of(value) == "suite"  # type: ignore[arg-type]
-    if is_a(value, *_CODE, *_SCALARS, enum.Enum, tuple, frozenset, unittest.TestCase):
-        return False
-    return type(value).__module__ in ("types", "argparse") or origin_of(type(value)) == "suite" or _is_array(value)
-
-
-def _is_array(value: object) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and is_a(value, numpy.ndarray)
-
-
-def _attributes(node: Any) -> list[tuple[str, Any]]:
-    """Attributes that are data: what a call may have changed in an object it was given, or in a class of the suite's."""
-    if is_a(node, type):
-        return sorted(_class_data(node).items())
-    if is_a(node, *_CODE):
-        return []
-    if is_a(node, torch.nn.Module):
-        return _module_state(node)
-    if is_a(node, torch.optim.Optimizer):
-        return [(name, _instance_dict(node)[name]) for name in ("param_groups", "state") if name in _instance_dict(node)]
-    if is_opaque(type(node)):
-        return []
-    found = {**_class_data(type(node)), **_slots(node), **_instance_dict(node)}
-    hidden = "_" if is_a(node, unittest.TestCase) else "__"
-    return [(name, found[name]) for name in sorted(filter(_is_text, found)) if not name.startswith(hidden)]
-
-
-def _object_attributes(node: Any) -> list[tuple[str, Any]]:
-    """Attributes of a plain object of the suite's."""
-    if is_a(node, *_CODE, torch.nn.Module, torch.optim.Optimizer, unittest.TestCase) or origin_of(type(node)) != "suite":
-        return []
-    return _attributes(node)
-
-
-def _class_data(cls: type) -> dict[str, Any]:
-    """Data among the attributes of a class of the suite's and of those that it inherits from."""
-    if issubclass(cls, enum.Enum):
-        return {}
-    own = (vars(one) for one in reversed(cls.__mro__) if origin_of(one) == "suite")
-    return {
-        name: value for found in own for name, value in found.items() if not name.startswith("__") and is_a(value, *_MODULE_DATA)
-    }
-
-
-def _is_text(name: object) -> bool:
-    return type(name) is str
-
-
-def _module_state(module: torch.nn.Module) -> list[tuple[str, Any]]:
-    """Parameters and buffers of the whole tree, and plain attributes of its modules."""
-    state: list[tuple[str, Any]] = [*torch.nn.Module.named_parameters(module), *torch.nn.Module.named_buffers(module)]
-    for prefix, child in torch.nn.Module.named_modules(module):
-        for name, value in _instance_dict(child).items():
-            if name not in _MODULE_INTERNALS and is_a(value, *_MODULE_DATA):
-                state.append((f"{prefix}.{name}" if prefix else name, value))
-    return sorted(state, key=lambda item: item[0])
 
 
 def _numpy_leaf(node: Any, path: str, name: str, budget: Budget, kept: Kept) -> Leaf | None:

@@ -18,8 +18,9 @@ from torch._dynamo import eval_frame
 from testmatrix.observation import ExceptionRecord, Leaf, RegionCall
 from testmatrix.torch_adapter import exceptions, float64, pytrees, state
 from testmatrix.torch_adapter.arguments import Target, changeable, is_library, named_arguments, target_of
+from testmatrix.torch_adapter.attributes import has_state, is_a, is_data
 from testmatrix.torch_adapter.graph import leaves_of_graph
-from testmatrix.torch_adapter.leaves import LeafReader, has_state, is_a, is_data
+from testmatrix.torch_adapter.leaves import LeafReader
 from testmatrix.torch_adapter.recording import Recording, active
 from testmatrix.torch_adapter.tensors import is_concrete, is_fake
 
