@@ -96,6 +96,8 @@ class Guard:
     value_type: str = ""  #: Python type of that constant: ``int``
     line: str = ""  #: the user's line that made the guard: ``file.py:12``
     code: str = ""  #: the source of that line
+    #: That line with two lines around it, each as ``12 | code``, its own as ``12 > code``; empty where the file is not to be had.
+    context: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,7 @@ class Symbol:
     replacement: str = ""  #: expression that the symbol was replaced by; a number where it was specialised
     line: str = ""  #: the user's line that specialised, or else created, it
     code: str = ""  #: the source of that line
+    context: tuple[str, ...] = ()  #: as in :class:`Guard`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,8 @@ class Compile:
     inputs: tuple[str, ...] = ()  #: kind of each graph input: ``Tensor``, ``SymInt``, ``constant``
     breaks: tuple[GraphBreak, ...] = ()
     recompile_reasons: tuple[str, ...] = ()
+    #: Sources that the suite asked to be symbols, with what it asked by: ``("L['x'].size()[0]", "mark_dynamic")``.
+    asked: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +198,7 @@ class Observation:
     counted_outcome: str = ""
     notes: tuple[Note, ...] = ()
     same_as: str = ""  #: cell whose run stands for this one, where this one was not run
+    torch: str = ""  #: the version that compiled, which settles the kinds of guards that there can be
 
     @property
     def exception(self) -> ExceptionRecord | None:
