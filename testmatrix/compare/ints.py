@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from testmatrix.compare.constants import CONSTANT_KINDS, ints_of
 from testmatrix.compare.finding import Evidence, Finding, IntRow, IntState
-from testmatrix.compare.guards import CONSTANT_KINDS, ints_of
 from testmatrix.compare.leaves import type_name
 from testmatrix.compare.pins import pinned_axes
 from testmatrix.compare.wording import in_cells, signature, stable_region, stable_source
