@@ -1,0 +1,139 @@
+"""One form for conditions that say the same in different words.
+
+A comparison becomes ``terms >= bound``, ``terms == bound`` or ``terms != bound`` with coprime whole coefficients; on floats, a
+strict one stays strict. Negations are pushed into the comparisons.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import sympy
+
+from testmatrix.compare.algebra.functions import build, name_of
+
+#: Products of sums are multiplied out up to so many terms; beyond, they are terms themselves.
+_MAX_TERMS = 64
+
+#: Coefficients of terms that are no sums, and what they are compared with.
+Linear = tuple[tuple[tuple[Any, Any], ...], Any]
+
+
+@lru_cache(maxsize=8192)
+def canonical(condition: Any) -> Any:
+    """The condition in normal form: a comparison, ``And``, ``Or``, true or false."""
+    if condition in (sympy.true, sympy.false):
+        return condition
+    if isinstance(condition, sympy.And | sympy.Or):
+        return condition.func(*map(canonical, condition.args))
+    if isinstance(condition, sympy.Not):
+        return canonical(negation(condition.args[0]))
+    if isinstance(condition, sympy.core.relational.Relational):
+        return _comparison(condition)
+    return condition
+
+
+def negation(condition: Any) -> Any:
+    """What holds exactly where the condition does not."""
+    if isinstance(condition, sympy.And | sympy.Or):
+        other = sympy.Or if isinstance(condition, sympy.And) else sympy.And
+        return other(*map(negation, condition.args))
+    if isinstance(condition, sympy.Not):
+        return condition.args[0]
+    if isinstance(condition, sympy.core.relational.Relational):
+        return condition.negated
+    return sympy.Not(condition)
+
+
+def conjuncts(condition: Any) -> tuple[Any, ...]:
+    """The conditions that an ``And`` joins; of any other, itself."""
+    return tuple(condition.args) if isinstance(condition, sympy.And) else (condition,)
+
+
+@lru_cache(maxsize=8192)
+def linear(condition: Any) -> Linear:
+    """(term, coefficient) of each term of a comparison in normal form, and the bound."""
+    terms = condition.lhs.as_coefficients_dict()
+    return tuple(sorted(terms.items(), key=lambda item: str(item[0]))), condition.rhs
+
+
+def substitute(expression: Any, values: dict[Any, Any]) -> Any:
+    """The expression with expressions in place of symbols, functions brought to their one form again."""
+    if expression.is_Symbol:
+        return values.get(expression, expression)
+    if not expression.args or not expression.free_symbols & values.keys():
+        return expression
+    arguments = tuple(substitute(argument, values) for argument in expression.args)
+    name = name_of(expression)
+    return build(name, arguments) if name else expression.func(*arguments)
+
+
+def _comparison(condition: Any) -> Any:
+    kind, left, right = type(condition), condition.lhs, condition.rhs
+    if kind in (sympy.Le, sympy.Lt):
+        kind, left, right = (sympy.Ge if kind is sympy.Le else sympy.Gt), right, left
+    if not (left.is_finite and right.is_finite):
+        return condition  # infinite bounds are decided by sympy; nothing else is infinite
+    total = _multiplied_out(left - right)
+    constant, rest = total.as_coeff_Add()
+    terms = rest.as_coefficients_dict()
+    if rest == 0:
+        return kind(constant, 0)
+    whole = all(term.is_integer for term in terms)
+    scale = _scale(list(terms.values()), whole)
+    if kind in (sympy.Eq, sympy.Ne) and _leading(terms) < 0:
+        scale = -scale
+    return _tightened(
+        kind, sympy.Add(*(coefficient * scale * term for term, coefficient in terms.items())), -constant * scale, whole
+    )
+
+
+def _tightened(kind: Any, terms: Any, bound: Any, whole: bool) -> Any:
+    if whole and not bound.is_Integer and kind in (sympy.Eq, sympy.Ne):
+        return sympy.false if kind is sympy.Eq else sympy.true
+    if whole and kind is sympy.Gt:
+        return _at_least(terms, sympy.floor(bound) + 1)
+    if whole and kind is sympy.Ge:
+        return _at_least(terms, sympy.ceiling(bound))
+    return kind(terms, bound)
+
+
+def _at_least(terms: Any, bound: Any) -> Any:
+    """``terms >= bound``; a quotient rounded down is bounded where what it divides is (``x // 4 >= 2`` where ``x >= 8``)."""
+    sign, quotient = terms.as_coeff_Mul()
+    if name_of(quotient) != "FloorDiv" or not quotient.args[1].is_Integer or quotient.args[1] < 1 or abs(sign) != 1:
+        return sympy.Ge(terms, bound)
+    dividend, divisor = quotient.args
+    if sign == 1:
+        return canonical(sympy.Ge(dividend, bound * divisor))
+    return canonical(sympy.Ge(-dividend, (bound - 1) * divisor + 1))
+
+
+def _scale(coefficients: list[Any], whole: bool) -> Any:
+    """What makes coefficients whole and coprime; of terms that need not be ints, the first one's to one."""
+    if not whole and len(coefficients) == 1:
+        return 1 / abs(coefficients[0])
+    denominators = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
+    numerators = math.gcd(*(int(coefficient * denominators) for coefficient in coefficients))
+    return sympy.Rational(denominators, numerators)
+
+
+def _leading(terms: Any) -> Any:
+    return terms[min(terms, key=str)]
+
+
+def _multiplied_out(expression: Any) -> Any:
+    return sympy.expand(expression) if _size(expression) <= _MAX_TERMS else expression
+
+
+def _size(expression: Any) -> int:
+    """How many terms an expression has when it is multiplied out, at most."""
+    if expression.is_Add:
+        return sum(map(_size, expression.args))
+    if expression.is_Mul:
+        return math.prod(map(_size, expression.args))
+    if expression.is_Pow and expression.exp.is_Integer and expression.exp > 1:
+        return int(_size(expression.base) ** min(int(expression.exp), 64))
+    return 1

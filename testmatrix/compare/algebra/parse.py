@@ -1,0 +1,217 @@
+"""Text of a guard as a condition over sources.
+
+The text comes out of sympy's printer or torch's, or out of a file that anybody may have written: it is read as a small language
+of its own and never evaluated, and what would take long or grow large is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sympy
+
+from testmatrix.compare.algebra.functions import FUNCTIONS, Undefined, build, number
+
+_MAX_TEXT = 20_000
+_MAX_NODES = 1_500
+_MAX_DEPTH = 60
+_MAX_DIGITS = 400
+_MAX_EXPONENT = 64
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: sympy.Eq,
+    ast.NotEq: sympy.Ne,
+    ast.Lt: sympy.Lt,
+    ast.LtE: sympy.Le,
+    ast.Gt: sympy.Gt,
+    ast.GtE: sympy.Ge,
+}
+_RELATIONS = {"Eq": sympy.Eq, "Ne": sympy.Ne, "Lt": sympy.Lt, "Le": sympy.Le, "Gt": sympy.Gt, "Ge": sympy.Ge}
+_LOGIC = {"And": sympy.And, "Or": sympy.Or, "Not": sympy.Not}
+_CONSTANTS = {
+    "oo": sympy.oo,
+    "int_oo": sympy.oo,
+    "True": sympy.true,
+    "true": sympy.true,
+    "False": sympy.false,
+    "false": sympy.false,
+}
+_PYTHON_FUNCTIONS = {"min": "Min", "max": "Max", "abs": "Abs", "float": "ToFloat"}
+
+#: From a name or a source in the text to its symbol; raises KeyError for what it does not know.
+Lookup = Callable[[str], Any]
+
+
+class Unparsable(ValueError):
+    """A text that is no condition, or one that would take too much to work with. The message says why."""
+
+
+def parse(text: str, lookup: Lookup) -> Any:
+    """The condition as a sympy Boolean. Raises Unparsable."""
+    try:
+        if len(text) > _MAX_TEXT:
+            raise Unparsable(f"longer than {_MAX_TEXT} characters")
+        tree = ast.parse(text.strip(), mode="eval").body
+        _check_size(tree)
+        return _boolean(_Reader(lookup).read(tree))
+    except Unparsable:
+        raise
+    except (SyntaxError, RecursionError, MemoryError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
+        # Whatever an expression that nobody has thought of brings sympy to raise: the guard is carried as text.
+        raise Unparsable(f"{type(error).__name__}: {error}") from None
+
+
+def parse_number(text: str, lookup: Lookup) -> Any:
+    """An arithmetic expression (a replacement, a bound) as a sympy expression. Raises Unparsable."""
+    relation = parse(f"Eq({text}, testmatrix_value)", lambda name: _ANY if name == "testmatrix_value" else lookup(name))
+    sides = relation.args if isinstance(relation, sympy.Eq) else ()
+    found = [side for side in sides if side != _ANY]
+    if len(found) != 1:
+        raise Unparsable("not a number")
+    return found[0]
+
+
+_ANY = sympy.Symbol("testmatrix_value", real=True)
+
+
+def _check_size(tree: ast.AST) -> None:
+    pending, nodes = [(tree, 0)], 0
+    while pending:
+        node, depth = pending.pop()
+        nodes += 1
+        if nodes > _MAX_NODES or depth > _MAX_DEPTH:
+            raise Unparsable(f"more than {_MAX_NODES} parts or {_MAX_DEPTH} levels")
+        pending.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+
+
+def _boolean(value: Any) -> Any:
+    if isinstance(value, sympy.logic.boolalg.Boolean) and not value.is_Symbol:
+        return value
+    return sympy.Ne(value, 0)
+
+
+class _Reader:
+    """Python's grammar of expressions, as far as guards use it."""
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+
+    def read(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.Constant):
+            return _literal(node.value)
+        if isinstance(node, ast.Name) and node.id in _CONSTANTS:
+            return _CONSTANTS[node.id]
+        if isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
+            return self._source(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        if isinstance(node, ast.BinOp):
+            return _binary(node.op, self.read(node.left), self.read(node.right))
+        if isinstance(node, ast.UnaryOp):
+            return _unary(node.op, self.read(node.operand))
+        if isinstance(node, ast.BoolOp):
+            operands = [_boolean(self.read(value)) for value in node.values]
+            return sympy.And(*operands) if isinstance(node.op, ast.And) else sympy.Or(*operands)
+        if isinstance(node, ast.Compare):
+            return self._compare(node)
+        raise Unparsable(f"{type(node).__name__} in {ast.unparse(node)[:80]}")
+
+    def _source(self, node: ast.expr) -> Any:
+        name = ast.unparse(node)
+        try:
+            return self._lookup(name)
+        except KeyError:
+            raise Unparsable(f"unknown name {name[:80]}") from None
+
+    def _call(self, node: ast.Call) -> Any:
+        if not isinstance(node.func, ast.Name) or node.keywords:
+            return self._source(node)  # a method: L['x'].size()
+        name = _PYTHON_FUNCTIONS.get(node.func.id, node.func.id)
+        if name in _RELATIONS and len(node.args) == 2:
+            return _RELATIONS[name](self.read(node.args[0]), self.read(node.args[1]))
+        if name in _LOGIC:
+            return _LOGIC[name](*(_boolean(self.read(argument)) for argument in node.args))
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise Unparsable(f"unknown function {name}")
+        if function.arity not in (None, len(node.args)) or not node.args:
+            raise Unparsable(f"{name} with {len(node.args)} arguments")
+        return build(name, tuple(self.read(argument) for argument in node.args))
+
+    def _compare(self, node: ast.Compare) -> Any:
+        sides = [self.read(side) for side in (node.left, *node.comparators)]
+        parts = []
+        for operator, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True):
+            if type(operator) not in _COMPARISONS:
+                raise Unparsable(f"comparison in {ast.unparse(node)[:80]}")
+            parts.append(_COMPARISONS[type(operator)](left, right))
+        return sympy.And(*parts)
+
+
+def _literal(value: object) -> Any:
+    if isinstance(value, bool):
+        return sympy.true if value else sympy.false
+    if isinstance(value, int) and len(f"{value:x}") > _MAX_DIGITS:
+        raise Unparsable("a number of too many digits")
+    if isinstance(value, int | float):
+        try:
+            return number(value)
+        except Undefined:
+            raise Unparsable("a number that is not finite") from None
+    raise Unparsable(f"{value!r:.80} is no number")
+
+
+def _unary(operator: ast.unaryop, operand: Any) -> Any:
+    if isinstance(operator, ast.USub):
+        return -operand
+    if isinstance(operator, ast.UAdd):
+        return operand
+    return sympy.Not(_boolean(operand))  # sympy prints ``~`` for not
+
+
+def _binary(operator: ast.operator, left: Any, right: Any) -> Any:
+    logical = isinstance(left, sympy.logic.boolalg.Boolean) and not left.is_Symbol
+    if isinstance(operator, ast.BitAnd | ast.BitOr) and logical:
+        return (sympy.And if isinstance(operator, ast.BitAnd) else sympy.Or)(left, _boolean(right))
+    if isinstance(operator, ast.Add):
+        return left + right
+    if isinstance(operator, ast.Sub):
+        return left - right
+    if isinstance(operator, ast.Mult):
+        return left * right
+    if isinstance(operator, ast.Div):
+        return _quotient(left, right)
+    if isinstance(operator, ast.Pow):
+        return _power(left, right)
+    name = _OPERATORS.get(type(operator))
+    if name is None:
+        raise Unparsable(f"operator {type(operator).__name__}")
+    return build(name, (left, right))
+
+
+_OPERATORS: Mapping[type[ast.operator], str] = {
+    ast.FloorDiv: "FloorDiv",
+    ast.Mod: "PythonMod",
+    ast.LShift: "LShift",
+    ast.RShift: "RShift",
+    ast.BitAnd: "BitwiseFn_bitwise_and",
+    ast.BitOr: "BitwiseFn_bitwise_or",
+    ast.BitXor: "BitwiseFn_bitwise_xor",
+}
+
+
+def _quotient(left: Any, right: Any) -> Any:
+    """sympy prints a rational factor as a division (``s0/2``), which is exact; any other rounds."""
+    if right.is_Integer and right != 0:
+        return left / right
+    return build("IntTrueDiv" if left.is_integer and right.is_integer else "FloatTrueDiv", (left, right))
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if exponent.is_Integer and 0 <= exponent <= _MAX_EXPONENT:
+        if base.is_Rational and int(exponent) * max(abs(base.p), base.q).bit_length() > 4 * _MAX_DIGITS:
+            raise Unparsable("a power of too many digits")
+        return base**exponent
+    return build("PowByNatural" if base.is_integer and exponent.is_integer else "FloatPow", (base, exponent))
