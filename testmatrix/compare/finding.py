@@ -7,6 +7,7 @@ from typing import Literal
 
 Severity = Literal["error", "warning", "info"]
 State = Literal["symbolic", "constant", "unused"]
+Number = Literal["int", "float", "size"]
 
 #: JSON that a report can hold as it is.
 Evidence = str | int | bool | list["Evidence"] | dict[str, "Evidence"] | None
@@ -32,19 +33,25 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntState:
-    """What became of one int in one cell."""
+    """What became of one int, float or size in one cell."""
 
     state: State
     value: str = ""
-    reason: str = ""  #: for constants: ``by design: global``, ``forced: range()``
+    #: Of a constant: ``by design: global``, ``forced: range()``. Of a symbol, why some of its compiles have a constant.
+    reason: str = ""
     line: str = ""
+    context: tuple[str, ...] = ()  #: lines of source around that line, as in a guard's
+    #: Compiles of the region's frame after the first, second, … distinct value of it.
+    compiles: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntRow:
-    """One int that reached a compiled region."""
+    """One int, float or size that reached a compiled region."""
 
     test: str
     region: str
     source: str
     cells: dict[str, IntState]
+    kind: str = ""  #: of its source: ``argument``, ``list value``, ``global``, ``size of a Parameter``, ...
+    number: Number = "int"

@@ -1,0 +1,155 @@
+"""``guard.specialized``: numbers that stay constant in a cell meant to carry them as symbols.
+
+By design is information, forced a warning. What the test itself asked for, marking or naming it, and did not get is an error,
+whatever the cell: that request beats every axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from testmatrix.compare.finding import Evidence, Finding, IntRow, IntState, Number, Severity
+from testmatrix.compare.numbers.reasons import BY_DESIGN, FORCED
+from testmatrix.compare.numbers.rows import carries
+from testmatrix.compare.numbers.sources import size_of
+from testmatrix.compare.pins import pinned_axes
+from testmatrix.compare.wording import in_cells, listed, signature, stable_region, stable_source
+from testmatrix.grid import Grid
+from testmatrix.observation import ORACLE, Observation
+
+#: Axes that a number hangs on: where the test pins one itself, nothing was asked for.
+_AXES: Mapping[Number, frozenset[str]] = {
+    "int": frozenset({"shapes", "ints"}),
+    "float": frozenset({"shapes", "floats"}),
+    "size": frozenset({"shapes"}),
+}
+#: What is no more than a hint to torch.
+_HINTS = frozenset({"maybe_mark_dynamic"})
+_SHOWN = 6  #: sources that a summary names
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Constants that make one finding: a number, or the sizes of a region that share a reason."""
+
+    rows: tuple[IntRow, ...]
+    cells: tuple[str, ...]
+    asked: str = ""  #: what the test asked by
+
+    @property
+    def state(self) -> IntState:
+        return self.rows[0].cells[self.cells[0]]
+
+    @property
+    def severity(self) -> Severity:
+        if self.asked:
+            return "error"
+        return "info" if self.state.reason.startswith(BY_DESIGN) else "warning"
+
+
+def specialised_numbers(rows: Iterable[IntRow], observations: Mapping[str, Observation], grid: Grid) -> list[Finding]:
+    """The findings of one test."""
+    runs = {cell.name: observations[cell.name] for cell in grid.cells if cell.name in observations}
+    runs = {cell: run for cell, run in runs.items() if not run.same_as}  # the others are reported for what stood for them
+    asked = {cell: _asked(run) for cell, run in runs.items()}
+    pinned: dict[tuple[str, str], frozenset[str]] = {}
+    cases: list[_Case] = []
+    for row in rows:
+        constant = [cell for cell in runs if cell in row.cells and row.cells[cell].state == "constant"]
+        refused = tuple(cell for cell in constant if _asked_by(asked[cell], row))
+        if refused:
+            cases.append(_Case((row,), refused, _asked_by(asked[refused[0]], row)))
+        meant = []
+        for cell in constant:
+            if cell in refused or not carries(grid, cell, row.number):
+                continue
+            if (cell, row.region) not in pinned:
+                pinned[cell, row.region] = pinned_axes(runs[cell], row.region)
+            if not _AXES[row.number] & pinned[cell, row.region]:
+                meant.append(cell)
+        if meant:
+            cases.append(_Case((row,), tuple(meant)))
+    return [_finding(case) for case in _sizes_together(cases)]
+
+
+def _asked(observation: Observation) -> dict[tuple[str, str], str]:
+    """What asked for a symbol, by region and source."""
+    regions = {call.index: call.region for call in observation.regions}
+    return {
+        (regions.get(compiled.region_call, compiled.frame), stable_source(source)): by
+        for compiled in observation.compiles
+        for source, by in compiled.asked
+        if by not in _HINTS
+    }
+
+
+def _asked_by(asked: Mapping[tuple[str, str], str], row: IntRow) -> str:
+    if not asked:
+        return ""
+    tensor = size_of(row.source)
+    whole = asked.get((row.region, tensor[0]), "") if tensor else ""  # a tensor that is named stands for all of its sizes
+    return asked.get((row.region, row.source), whole)
+
+
+def _sizes_together(cases: Sequence[_Case]) -> Iterator[_Case]:
+    """Sizes of one region that are constant by the same design are one case, and so are those that one line forced together."""
+    together: dict[tuple[object, ...], list[_Case]] = {}
+    for position, case in enumerate(cases):
+        state = case.state
+        key: tuple[object, ...] = (position,)
+        if case.rows[0].number == "size":
+            forced = (state.line, state.value) if state.reason.startswith(FORCED) or case.asked else ()
+            key = (case.rows[0].region, state.reason, case.cells, case.asked, *forced)
+        together.setdefault(key, []).append(case)
+    for same in together.values():
+        yield _Case(tuple(row for case in same for row in case.rows), same[0].cells, same[0].asked)
+
+
+def _finding(case: _Case) -> Finding:
+    row, state, cells = case.rows[0], case.state, case.cells
+    sources = [one.source for one in case.rows]
+    asked = f"{case.asked} asked for" if case.asked else ""
+    return Finding(
+        test=row.test,
+        kind="guard.specialized",
+        severity=case.severity,
+        cells=cells,
+        reference=next((cell for cell in row.cells if cell not in cells), ORACLE),
+        summary=_summary(case, sources),
+        region=row.region,
+        frame=state.line,
+        signature=signature(
+            "guard.specialized",
+            stable_region(row.region),
+            # Sizes that share a design share a cause, whichever of them a test has.
+            row.number if row.number == "size" and case.severity == "info" else stable_source(row.source),
+            *filter(None, [state.reason, asked]),
+        ),
+        evidence={
+            "source": row.source if len(sources) == 1 else list[Evidence](sources),
+            "number": row.number,
+            "kind": row.kind,
+            "reason": state.reason,
+            "line": state.line,
+            "cells": {cell: _told(one) for cell, one in row.cells.items()},
+            **({"asked": case.asked} if case.asked else {}),
+            **({"context": list[Evidence](state.context)} if state.context else {}),
+        },
+    )
+
+
+def _summary(case: _Case, sources: Sequence[str]) -> str:
+    row, state = case.rows[0], case.state
+    shown = [*sources[: _SHOWN - 1], f"{len(sources) - _SHOWN + 1} more"] if len(sources) > _SHOWN else sources
+    values = list(dict.fromkeys(one.cells[case.cells[0]].value for one in case.rows))
+    value = f" as {values[0]}" if len(values) == 1 and values[0] else ""
+    at = f" at {state.line}" if state.line else ""
+    verb = "is" if len(sources) == 1 else "are"
+    asked = f", although {case.asked} asked for a symbol" if case.asked else ""
+    where = in_cells(case.cells, row.cells)
+    return f"{listed(shown)} {verb} burned in{value} {where}{asked}: {state.reason}{at} ({row.region})"
+
+
+def _told(state: IntState) -> Evidence:
+    return " ".join(filter(None, [state.state, state.value, state.reason]))
