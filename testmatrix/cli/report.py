@@ -22,7 +22,7 @@ _FILE_WIDTH = 130  # for text that goes to a file or a pipe, which has no width 
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file instead of standard output.")
-@click.option("--ints", is_flag=True, help="Show the table of ints instead of the findings.")
+@click.option("--ints", is_flag=True, help="Show the table of ints, floats and sizes instead of the findings.")
 @click.pass_context
 def report(ctx: click.Context, file: Path, form: str, output: Path | None, ints: bool) -> None:
     """Show the JSON report FILE that a run wrote with --testmatrix-json.
@@ -34,7 +34,8 @@ def report(ctx: click.Context, file: Path, form: str, output: Path | None, ints:
     found = _read(file)
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else _FILE_WIDTH
-    text = rendered(found, form, ints=ints, width=width, color=terminal)
+    page = "" if output is None else str(output)
+    text = rendered(found, form, ints=ints, width=width, color=terminal, file=str(file), page=page)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -42,12 +43,24 @@ def report(ctx: click.Context, file: Path, form: str, output: Path | None, ints:
     ctx.exit(1 if found.summary.exit else 0)
 
 
-def rendered(report: Report, form: str, *, ints: bool = False, width: int = _FILE_WIDTH, color: bool = False) -> str:
-    """A report as text in one of the forms, with a newline at its end. All causes are in it, which a run's summary limits."""
+def rendered(
+    report: Report,
+    form: str,
+    *,
+    ints: bool = False,
+    width: int = _FILE_WIDTH,
+    color: bool = False,
+    file: str = "report.json",
+    page: str = "",
+) -> str:
+    """A report as text in one of the forms, with a newline at its end. All causes are in it, which a run's summary limits.
+
+    ``file`` and ``page`` are what the report was read from and is written to, for a page that says how it was made.
+    """
     if form == "json":
         return encode(report).decode()
     if form == "markdown":
-        return int_table_markdown(report) if ints else markdown(report)
+        return int_table_markdown(report, file, page) if ints else markdown(report)
     lines = int_table(report) if ints else summary_lines(report, width=width, color=color, warnings_shown=None)
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from testmatrix.compare.finding import Finding, IntRow, IntState
-from testmatrix.compare.ints import rate
+from testmatrix.compare.numbers.rows import rate
 from testmatrix.observation import Observation
 from testmatrix.report.model import (
     CauseEntry,
@@ -19,6 +19,7 @@ from testmatrix.report.model import (
     IntSummary,
     Json,
     NoteEntry,
+    NumberEntry,
     Report,
     Run,
     Summary,
@@ -71,7 +72,10 @@ def build_report(
     wall: float = 0.0,
     exit_status: int = 0,
 ) -> Report:
-    """Everything that a run says, in an order that depends on nothing but the arguments."""
+    """Everything that a run says, in an order that depends on nothing but the arguments.
+
+    ``ints`` are the rows of floats and sizes, too.
+    """
     causes = group_causes(findings)
     # In the order of causes, so that a reader who goes through the findings meets the gravest first.
     ordered = [finding for cause in causes for finding in cause.findings]
@@ -83,7 +87,8 @@ def build_report(
     return Report(
         run=run,
         tests=tuple(tests),
-        ints=tuple(_int_entry(row) for row in ints),
+        ints=tuple(_int_entry(row) for row in ints if row.number == "int"),
+        numbers=tuple(_number_entry(row) for row in ints if row.number != "int"),
         findings=tuple(entries),
         causes=tuple(_cause_entry(cause, ids_by_cause[cause.cause]) for cause in causes),
         summary=Summary(
@@ -99,18 +104,19 @@ def build_report(
     )
 
 
+def cell_values(run: Run) -> dict[str, dict[str, str]]:
+    """The values by axis of each cell of the run, in grid order."""
+    values = (dict(zip(run.grid, combined, strict=True)) for combined in itertools.product(*run.grid.values()))
+    return {name: chosen for chosen in values if (name := "-".join(chosen.values())) in run.cells}
+
+
 def int_cell(run: Run) -> str:
     """The cell whose share of symbolic ints is the unspecialisation rate; empty where the run has none.
 
     In a grid of more axes than ``shapes`` and ``ints``, it is the first cell that has ``dynamic`` and ``unspecialize`` there.
     """
-    axes = tuple(run.grid)
-    for values in itertools.product(*run.grid.values()):
-        chosen = dict(zip(axes, values, strict=True))
-        name = "-".join(values)
-        if chosen.get("shapes") == "dynamic" and chosen.get("ints") == "unspecialize" and name in run.cells:
-            return name
-    return ""
+    asked = {"shapes": "dynamic", "ints": "unspecialize"}
+    return next((cell for cell, values in cell_values(run).items() if asked.items() <= values.items()), "")
 
 
 def count_ints(run: Run, ints: Sequence[IntRow]) -> IntSummary:
@@ -163,12 +169,23 @@ def _cause_entry(cause: Cause, ids: Sequence[str]) -> CauseEntry:
 
 
 def _int_entry(row: IntRow) -> IntEntry:
-    cells = {cell: _int_result(state) for cell, state in row.cells.items()}
-    return IntEntry(test=row.test, region=row.region, source=_text(row.source), cells=cells)
+    return IntEntry(test=row.test, region=row.region, source=_text(row.source), kind=row.kind, cells=_int_results(row))
+
+
+def _number_entry(row: IntRow) -> NumberEntry:
+    return NumberEntry(
+        test=row.test, region=row.region, source=_text(row.source), number=row.number, kind=row.kind, cells=_int_results(row)
+    )
+
+
+def _int_results(row: IntRow) -> dict[str, IntResult]:
+    return {cell: _int_result(state) for cell, state in row.cells.items()}
 
 
 def _int_result(state: IntState) -> IntResult:
-    return IntResult(state=state.state, value=_text(state.value), reason=_line(state.reason), line=state.line)
+    return IntResult(
+        state=state.state, value=_text(state.value), reason=_line(state.reason), line=state.line, compiles=state.compiles
+    )
 
 
 def _object(evidence: Mapping[str, object]) -> dict[str, Json]:

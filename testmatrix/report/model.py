@@ -2,7 +2,7 @@
 
 History of the format:
 
-1. The first. Since then, without a new version: nothing.
+1. The first. Since then, without a new version: ``kind`` and ``compiles`` of ints, and ``numbers``.
 
 A key may be added without a new version: readers ignore keys that they don't know, and a key that is not in all reports has a
 default here. A key that changes its meaning, or goes, makes a new version.
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from testmatrix.compare.finding import Severity, State
+from testmatrix.compare.finding import Number, Severity, State
 from testmatrix.errors import UsageError
 from testmatrix.observation import ORACLE, Outcome
 from testmatrix.triage.verdicts import Verdict
@@ -62,12 +62,13 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one int in one cell."""
+    """What became of one int, float or size in one cell."""
 
     state: State
     value: str = ""
-    reason: str = ""
+    reason: str = ""  #: of a constant, or of those of a symbol's compiles that have a constant
     line: str = ""
+    compiles: tuple[int, ...] = ()  #: of the region's frame, after the first, second, ... distinct value; five at most
 
 
 class IntEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +77,18 @@ class IntEntry(msgspec.Struct, frozen=True, kw_only=True):
     test: str
     region: str
     source: str
+    kind: str = ""  #: of its source: ``argument``, ``list value``, ``global``, ...
+    cells: Mapping[str, IntResult]
+
+
+class NumberEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One float or size that reached a compiled region."""
+
+    test: str
+    region: str
+    source: str
+    number: Number
+    kind: str = ""
     cells: Mapping[str, IntResult]
 
 
@@ -142,6 +155,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     run: Run
     tests: tuple[TestResult, ...] = ()
     ints: tuple[IntEntry, ...] = ()
+    numbers: tuple[NumberEntry, ...] = ()
     findings: tuple[FindingEntry, ...] = ()
     causes: tuple[CauseEntry, ...] = ()
     summary: Summary

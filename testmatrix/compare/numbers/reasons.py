@@ -16,6 +16,8 @@ from testmatrix.compare.numbers.sources import ENUM_MEMBER, is_attribute
 BY_DESIGN, FORCED = "by design", "forced"
 #: Where a cell is not meant to carry a number.
 SETTING = f"{BY_DESIGN}: setting of the cell"
+#: Where no line of the user's was being traced, as while a backend compiles the graph.
+OUTSIDE = f"{FORCED}: something outside of the user's code"
 #: Kinds of sources whose numbers torch keeps constant whatever the settings are.
 ALWAYS_CONSTANT = frozenset(
     {

@@ -60,7 +60,11 @@ def number_rows(observations: Mapping[str, Observation], grid: Grid) -> tuple[In
 
 def carries(grid: Grid, cell: str, number: Number = "int") -> bool:
     """Whether a cell is meant to carry ints, floats or sizes as symbols from the first call on."""
-    values = dict(grid.cell(cell).values)
+    return meant_to_carry(dict(grid.cell(cell).values), number)
+
+
+def meant_to_carry(values: Mapping[str, str], number: Number) -> bool:
+    """The same, of a cell by its values. Where no axis says it, torch carries what it may."""
     axis = {"int": "ints", "float": "floats"}.get(number, "")
     return values.get("shapes") == "dynamic" and values.get(axis, "unspecialize") == "unspecialize"
 
@@ -214,6 +218,8 @@ def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ..
 
 def _reason(reading: Reading, kind: str, meant: bool) -> str:
     if reading.forced:
+        if not reading.line and not reading.code:
+            return reasons.OUTSIDE
         return reasons.forced(reading.code, names_in(reading.source), reading.number)
     if not meant and kind not in reasons.ALWAYS_CONSTANT:
         return reasons.SETTING

@@ -70,6 +70,10 @@ def test_the_guard_that_forced_it_knows_the_line_better_than_the_symbol() -> Non
     assert state(compiled(shape_guard("Eq(s0, 5)", "mod.py:14"), symbols=[symbol])).line == "mod.py:14"
 
 
+def test_what_no_line_forced_was_forced_outside_of_the_users_code() -> None:
+    assert state(compiled(symbols=[int_symbol(replacement="5")])).reason == "forced: something outside of the user's code"
+
+
 def test_one_compile_that_carries_it_is_enough_and_the_other_says_why_it_does_not() -> None:
     equal = compiled(shape_guard("Eq(s0, 5)", "mod.py:14", code="if n == 5:"), symbols=[int_symbol()])
     other = compiled(shape_guard("Ne(s0, 5)"), symbols=[int_symbol()])
@@ -156,7 +160,7 @@ def test_a_size_that_has_to_equal_another_is_forced() -> None:
 
 
 def test_the_rate_leaves_out_what_is_unused() -> None:
-    arguments = {"L['n']": 5, "L['k']": 6, "L['unused']": 7}
+    arguments: dict[str, object] = {"L['n']": 5, "L['k']": 6, "L['unused']": 7}
     guards = compiled(constant("L['k']", 6), symbols=[int_symbol()])
     rows = number_rows({UNSPEC: observe(UNSPEC, call(1, arguments=arguments), compiles=(guards,))}, GRID)
     assert len(rows) == 3

@@ -27,8 +27,8 @@ def test_keys_are_those_of_version_1(report):
     assert set(test) == {"test", "cells"}
     assert set(test["cells"]["eager"]) == {"outcome", "duration", "same_as", "compiles", "breaks", "regions", "pinned"}
     (row,) = data["ints"]
-    assert set(row) == {"test", "region", "source", "cells"}
-    assert set(row["cells"]["dynamic-unspecialize"]) == {"state", "value", "reason", "line"}
+    assert set(row) == {"test", "region", "source", "kind", "cells"}
+    assert set(row["cells"]["dynamic-unspecialize"]) == {"state", "value", "reason", "line", "compiles"}
     (one,) = data["findings"]
     names = {"id", "test", "kind", "severity", "cells", "reference", "summary", "evidence", "cause", "verdict", "rerun"}
     assert set(one) == names
