@@ -20,7 +20,7 @@ from testmatrix.plugin.exploration import Request
 from testmatrix.plugin.fixtures import CellFixtures
 from testmatrix.plugin.pristine import Pristine
 from testmatrix.torch_adapter import cell as cells
-from testmatrix.torch_adapter import exceptions
+from testmatrix.torch_adapter import capabilities, exceptions
 from testmatrix.torch_adapter.recording import Recording
 
 #: How many functions with failing count assertions a test may have one after the other.
@@ -161,6 +161,7 @@ class ItemRunner:
             settings_read=tuple(sorted(f"{module}.{name}" for module, name in recording.settings_read)),
             pinned=self._pinned(recording),
             notes=tuple(recording.notes),
+            torch=capabilities.version(),
         )
 
     def _pinned(self, recording: Recording) -> tuple[str, ...]:

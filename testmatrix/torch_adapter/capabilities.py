@@ -71,6 +71,13 @@ def missing() -> tuple[str, ...]:
     )
 
 
+def version() -> str:
+    """The version of the installed torch."""
+    import torch
+
+    return str(torch.__version__)  # a class of its own
+
+
 def require() -> None:
     """Check every capability.
 

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit, Unsupported
 
-from testmatrix.observation import Compile, FailedCompile, GraphBreak, Guard, Symbol
-from testmatrix.torch_adapter import exceptions, guards
+from testmatrix.observation import Compile, FailedCompile, GraphBreak
+from testmatrix.torch_adapter import exceptions, guard_text, guards
 from testmatrix.torch_adapter.recording import OpenCompile, Recording, active
 
 #: What a graph's nodes are that are arithmetic on symbols and no work on tensors.
@@ -104,22 +104,26 @@ def on_guards(guard_manager: Any, f_locals: Any, builder: Any) -> None:
     if current is None:
         return
     recording, attempt = current
-    found: tuple[tuple[Guard, ...], tuple[Symbol, ...]] = ((), ())
+    found = guards.Read()
     try:
         found = guards.read(guard_manager, builder)
     except Exception as fault:
         recording.fault(f"guards of {attempt.frame}", fault)
-    attempt.made = _compile_of(attempt, *found)
+    for kind in found.unknown:
+        recording.tell("guards", f"guard kind {kind} is not known to this version: carried as text")
+    attempt.made = _compile_of(attempt, found)
 
 
-def _compile_of(attempt: OpenCompile, read: tuple[Guard, ...] = (), symbols: tuple[Symbol, ...] = ()) -> Compile:
+def _compile_of(attempt: OpenCompile, read: guards.Read | None = None) -> Compile:
+    read = read or guards.Read()
     return Compile(
         frame=attempt.frame,
         line=attempt.line,
         resume=attempt.resume,
         region_call=attempt.region_call,
-        guards=read,
-        symbols=symbols,
+        guards=read.guards,
+        symbols=read.symbols,
+        asked=read.asked,
         ops=tuple(attempt.ops),
         tensor_ops=attempt.tensor_ops,
         inputs=tuple(attempt.inputs),
@@ -243,7 +247,7 @@ def around_recompile_reasons(original: Callable[..., Any]) -> Callable[..., Any]
         if current is not None:
             recording, attempt = current
             try:
-                attempt.recompile_reasons = tuple(guards.plain(str(reason)) for reason in reasons)
+                attempt.recompile_reasons = tuple(guard_text.plain(str(reason)) for reason in reasons)
             except Exception as fault:
                 recording.fault(f"recompile of {attempt.frame}", fault)
         return reasons

@@ -1,116 +1,192 @@
-"""Guards and symbols of one compile, read while Dynamo still has them, free of ids, addresses and symbol numbers."""
+"""Guards and symbols of one compile, read while Dynamo still has them, free of ids, addresses and symbol numbers.
+
+Nothing is left out: a kind that this version does not know is carried as it is. Only ``SHAPE_ENV``, which stands for all
+conditions on numbers, is replaced by those, one by one.
+"""
 
 from __future__ import annotations
 
-import os
+import functools
 import re
+import types
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import sympy
+import torch
 
+from testmatrix.guard_kinds import category
 from testmatrix.observation import Guard, Symbol
-from testmatrix.torch_adapter.exceptions import is_users, qualified
+from testmatrix.torch_adapter import asked, places, process_state, shapes
+from testmatrix.torch_adapter.attributes import is_a
+from testmatrix.torch_adapter.exceptions import qualified
+from testmatrix.torch_adapter.guard_text import plain, shortened, without_addresses, without_comment
 
-#: Guards on the process, not on inputs: their payload differs by machine and thread, and no axis touches them.
-_AMBIENT = frozenset(
-    {
-        "SHAPE_ENV",  # read off the shape environment instead
-        "DETERMINISTIC_ALGORITHMS",
-        "GRAD_MODE",
-        "GLOBAL_STATE",
-        "TORCH_FUNCTION_STATE",
-        "AUTOGRAD_SAVED_TENSORS_HOOKS",
-        "DEFAULT_DEVICE",
-        "FSDP_TRAINING_STATE",
-    }
-)
 _CONSTANT = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
-#: Hooks are kept by the number of their handle, which counts up through the process.
-_HOOK_HANDLE = re.compile(r"___dict_contains\(\d+, (?=[^()]*hooks)")
-_ID = re.compile(r"\b(?:\d{7,}|0x[0-9a-f]+)\b")
-#: Globals that Dynamo installs, numbered by process or named by the id of what they hold and by the compile.
-_COMPILED_NAMES = re.compile(r"__builtins_dict___\d+|__compiled_fn_\d+\w*|___\w+?_\d+(?=')|(?:_\d{7,})+_c\d+\b")
-_USER_LOCATION = re.compile(r"^(?P<code>.*?)  # \S*?(?P<file>[^/\s]+):(?P<line>\d+) in ", re.S)
-_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<source>.*?), (?P<rest>\w+, DispatchKeySet\(.*\), .*)\)(?:  #.*)?$", re.S)
+#: Kinds of which torch makes one guard for each condition and drops the rest, which then have no code.
+_ONCE = frozenset({"HASATTR", "DICT_CONTAINS", "DICT_NOT_CONTAINS", "SET_CONTAINS", "SET_NOT_CONTAINS"})
+_BASES = (int, float, complex, str, bytes)
+_CHECK_TENSOR = re.compile(r"^check_tensor\((?P<source>.*?), (?P<rest>[^,]+, DispatchKeySet\(.*\), .*)\)$", re.S)
+_MOST_TEXT, _MOST_VALUE = 2000, 200
 
 
-def read(guard_manager: Any, builder: Any) -> tuple[tuple[Guard, ...], tuple[Symbol, ...]]:
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of one compile."""
+
+    guards: tuple[Guard, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    asked: tuple[asked.Asked, ...] = ()
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Kinds that the table of kinds does not have."""
+        return tuple(dict.fromkeys(guard.kind for guard in self.guards if category(guard.kind) == "unknown"))
+
+
+def read(guard_manager: Any, builder: Any) -> Read:
     """All guards and symbols of the compile that these were made for."""
     output_graph = builder.check_fn_manager.output_graph
-    scope = _Scope(builder)
-    tensors = dict(_tensor_checks(guard_manager.root))
-    shape_env = output_graph.shape_env
-    guards = dict.fromkeys((*_discrete(output_graph.guards, scope, tensors), *_shape_guards(shape_env)))  # each once
-    return tuple(guards), tuple(_symbols(shape_env))
+    scope = _Scope(builder, output_graph, dict(_tensor_checks(guard_manager.root)))
+    guards = (*_discrete(output_graph.guards, scope), *_aliasing(builder), *shapes.conditions(output_graph.shape_env))
+    return Read(
+        guards=tuple(dict.fromkeys(guards)),  # each once
+        symbols=tuple(shapes.symbols(output_graph.shape_env)),
+        asked=asked.of(*_numbers(output_graph, scope)),
+    )
 
 
+@dataclass(frozen=True, slots=True)
 class _Scope:
-    """Values of sources, for the types and names that stand in for ids."""
+    """What guards are on: values of sources, for the types and names that stand in for ids."""
 
-    def __init__(self, builder: Any) -> None:
-        self._builder = builder
+    builder: Any
+    output_graph: Any
+    tensor_checks: dict[str, str]
 
-    def describe(self, guard: Any) -> str:
-        """Type or qualified name of the guarded object; empty where it is gone."""
+    def value(self, guard: Any) -> Any:
+        """The guarded object; None where it is gone."""
         try:
-            value = self._builder.get(guard)
+            return self.builder.get(guard)
         except Exception:
-            return ""
-        kind = guard.create_fn_name()
-        if kind in ("TYPE_MATCH", "DATA_PTR_MATCH"):
-            return qualified(type(value))
-        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-        module = getattr(value, "__module__", None)
-        if isinstance(name, str):
-            return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name
-        return qualified(type(value))
-
-    def constant(self, guard: Any) -> tuple[str, str]:
-        """(repr, type) of the constant that a guard compares with; empty where it cannot be read."""
-        try:
-            value = self._builder.get(guard)
-        except Exception:
-            return "", ""
-        return repr(value)[:200], qualified(type(value))
+            return None
 
 
-def _discrete(guards: Iterable[Any], scope: _Scope, tensors: dict[str, str]) -> Iterator[Guard]:
+def _discrete(guards: Iterable[Any], scope: _Scope) -> Iterator[Guard]:
     for guard in sorted(guards, key=lambda g: (g.name, g.create_fn_name())):
         kind = guard.create_fn_name()
-        if kind in _AMBIENT:
+        if kind == "SHAPE_ENV" or (kind in _ONCE and not guard.code_list):
             continue
         value = value_type = ""
         if kind in _CONSTANT:
-            value, value_type = scope.constant(guard)
+            value, value_type = _constant(scope.value(guard))
             text = f"== {value}"
-        elif kind == "TENSOR_MATCH":
-            text = tensors.get(guard.name, "")
+        elif kind == "CONSTANT_SUBCLASS_MATCH":
+            value, value_type = _base_constant(scope.value(guard))
+            text = f"== {value} as {value_type}"
         else:
-            told = [plain(code) for code in guard.code_list or () if "___check" not in code]
-            if len(told) < len(guard.code_list or ()) or not told:
-                told.append(scope.describe(guard))  # in place of what is checked by id
-            text = " and ".join(told)
-        line, code = _line(guard.user_stack)
-        source = plain(guard.name)
-        yield Guard(kind=kind, source=source, text=text[:2000], value=value, value_type=value_type, line=line, code=code)
+            text = _payload(kind, guard, scope)
+        place = places.of_stack(guard.user_stack)
+        yield Guard(
+            kind=kind,
+            source=plain(guard.name),
+            text=shortened(text, _MOST_TEXT),
+            value=value,
+            value_type=value_type,
+            line=place.line,
+            code=place.code,
+            context=place.context,
+        )
 
 
-def plain(code: str) -> str:
-    """Guard code without ids, addresses and names that Dynamo numbers by compile."""
-    text = code.split("  #", 1)[0].rstrip()
-    text = _HOOK_HANDLE.sub("___dict_contains(N, ", text)
-    return _ID.sub("N", _COMPILED_NAMES.sub(lambda match: re.sub(r"\d+", "N", match.group()), text))
-
-
-def _line(stack: Any) -> tuple[str, str]:
-    """``file.py:12`` and its source, of the innermost frame that is the user's, or else of the innermost."""
-    if not stack:
+def _constant(value: object) -> tuple[str, str]:
+    """(repr, type) of a constant that a guard compares with; empty where it cannot be read."""
+    if isinstance(value, types.CodeType):
+        return f"code of {getattr(value, 'co_qualname', value.co_name)}", "code"
+    try:
+        return shortened(without_addresses(repr(value)), _MOST_VALUE), qualified(type(value))
+    except Exception:
         return "", ""
-    frames = list(stack)
-    outside = [frame for frame in frames if is_users(frame.filename)]
-    frame = outside[-1] if outside else frames[-1]
-    return f"{os.path.basename(frame.filename)}:{frame.lineno}", (frame.line or "").strip()
+
+
+def _base_constant(value: object) -> tuple[str, str]:
+    """The same of a value whose class is derived from a constant's, without running that class's code."""
+    base = next((base for base in _BASES if is_a(value, base)), None)
+    return ("", "") if base is None else (shortened(base.__repr__(value), _MOST_VALUE), qualified(type(value)))
+
+
+def _payload(kind: str, guard: Any, scope: _Scope) -> str:
+    """What a guard checks of its source, free of ids."""
+    told = process_state.payload(kind, scope.output_graph) if category(kind) == "process" else None
+    if told is not None:
+        return told
+    if kind == "TENSOR_MATCH" and guard.name in scope.tensor_checks:
+        return scope.tensor_checks[guard.name] + _marks(scope.value(guard))
+    code = list(dict.fromkeys(guard.code_list or ()))
+    if kind == "EMPTY_NN_MODULE_HOOKS_DICT" and not code:
+        return "not checked"
+    parts = [plain(part) for part in code if "___check" not in part]
+    if len(parts) < len(code) or not parts:
+        parts.append(_description(kind, guard, scope.value(guard)))  # in place of what is checked by id, or told by no code
+    return " and ".join(filter(None, parts))
+
+
+def _marks(tensor: object) -> str:
+    """Dimensions that the suite marked: a tensor with other marks is rejected."""
+    return "".join(f", {name}={list(dimensions)}" for name, dimensions in asked.marks(tensor).items())
+
+
+def _description(kind: str, guard: Any, value: object) -> str:
+    if kind in ("TYPE_MATCH", "FAKE_SCRIPT_TYPE_MATCH"):
+        return qualified(type(value))
+    if kind == "NOT_PRESENT_IN_GENERIC_DICT" and isinstance(guard.create_fn, functools.partial):
+        return f"not ___dict_contains({guard.create_fn.keywords.get('attr')!r}, {plain(guard.name)}.__dict__)"
+    if kind == "DISPATCH_KEY_SET_MATCH":
+        return str(value)
+    if kind in ("TENSOR_SUBCLASS_METADATA_MATCH", "DTENSOR_SPEC_MATCH"):
+        return f"{qualified(type(value))}, {_metadata(value)}"
+    return _name(value)
+
+
+def _metadata(value: Any) -> str:
+    """Metadata as torch compares it; only its types where it has no text of its own."""
+    try:
+        metadata = value.__tensor_flatten__()[1] if is_a(value, torch.Tensor) else value
+        return without_addresses(str(metadata))
+    except Exception:
+        return ""
+
+
+def _name(value: object) -> str:
+    """Qualified name of a class, function or module, else the type."""
+    try:
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+        module = getattr(value, "__module__", None)
+    except Exception:  # the suite's own code
+        name = module = None
+    if isinstance(name, str):
+        return f"{module}.{name}" if isinstance(module, str) and module != "builtins" else name
+    return qualified(type(value))
+
+
+def _aliasing(builder: Any) -> Iterator[Guard]:
+    """Guards on several tensors together, which are none of the output graph's."""
+    names = getattr(builder, "no_tensor_aliasing_names", ())
+    if len(names) > 1:
+        for name in names:
+            yield Guard(kind="NO_TENSOR_ALIASING", source=plain(name), text="none of the other tensors")
+    for guard in getattr(builder.check_fn_manager.output_graph, "aotautograd_guards", ()):
+        if hasattr(guard, "overlapping_sources"):
+            overlapping, others = (
+                ", ".join(sorted(plain(source.name) for source in sources))
+                for sources in (guard.overlapping_sources, guard.non_overlapping_sources)
+            )
+            yield Guard(kind="STORAGE_OVERLAPPING", source="", text=f"overlapping=[{overlapping}], non_overlapping=[{others}]")
+        elif hasattr(guard, "input_source_a"):
+            one, other = sorted(plain(source.name) for source in (guard.input_source_a, guard.input_source_b))
+            yield Guard(kind="DUPLICATE_INPUT", source=one, text=f"{other} is {one}")
+        else:
+            yield Guard(kind=type(guard).__name__, source="", text=plain(str(guard)))
 
 
 def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
@@ -122,71 +198,24 @@ def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
             if type(leaf).__name__ != "TENSOR_MATCH":
                 continue
             for part in leaf.verbose_code_parts():
-                match = _CHECK_TENSOR.match(part)
+                match = _CHECK_TENSOR.match(without_comment(part))
                 if match is not None:
                     yield match["source"], match["rest"]
         pending.extend(current.get_child_managers())
 
 
-def _location(sloc: Any) -> tuple[str, str]:
-    """``file.py:12`` and its source, of what a shape guard says of the user's code (``if n == 5:  # dir/file.py:12 in f``)."""
-    match = _USER_LOCATION.match(str(getattr(sloc, "maybe_user_loc", None) or ""))
-    return (f"{match['file']}:{match['line']}", match["code"].strip()) if match else ("", "")
-
-
-def _shape_guards(shape_env: Any) -> Iterator[Guard]:
-    for guard in shape_env.guards:
-        line, code = _location(guard.sloc)
-        yield Guard(kind="SHAPE", source="", text=str(guard.expr), line=line, code=code)
-
-
-def _symbols(shape_env: Any) -> Iterator[Symbol]:
-    replaced_at = getattr(shape_env, "replacements_slocs", {})
-    created = getattr(shape_env, "var_to_stack", {})
-    for symbol, sources in shape_env.var_to_sources.items():
-        names = tuple(plain(str(source.name)) for source in sources)
-        bounds = shape_env.var_to_range.get(symbol)
-        replacement = shape_env.replacements.get(symbol)
-        line, code = _location(replaced_at.get(symbol))
-        if not line:
-            line, code = _line_of_traceback(created.get(symbol))
-        if bounds is not None and bounds.lower == bounds.upper and replacement is None:
-            replacement = bounds.lower
-        yield Symbol(
-            name=str(symbol),
-            sources=names,
-            kind=_kind(symbol, names),
-            hint=str(shape_env.backed_var_to_val.get(symbol, "")),
-            lower=_bound(bounds.lower) if bounds is not None else "",
-            upper=_bound(bounds.upper) if bounds is not None else "",
-            replacement="" if replacement is None else str(replacement),
-            line=line,
-            code=code,
-        )
-
-
-def _line_of_traceback(captured: Any) -> tuple[str, str]:
-    try:
-        return _line(captured.summary()) if captured is not None else ("", "")
-    except Exception:
-        return "", ""
-
-
-def _bound(value: Any) -> str:
-    if value in (sympy.oo, -sympy.oo):
-        return "oo" if value == sympy.oo else "-oo"
-    return str(value).replace("int_oo", "oo")
-
-
-def _kind(symbol: Any, sources: tuple[str, ...]) -> Any:
-    name = str(symbol)
-    if name.startswith(("u", "zuf")):
-        return "unbacked"
-    if name.startswith("z"):
-        return "float"
-    first = sources[0] if sources else ""
-    if ".size()" in first:
-        return "size"
-    if ".stride()" in first or ".storage_offset()" in first:
-        return "stride"
-    return "int"
+def _numbers(output_graph: Any, scope: _Scope) -> tuple[list[tuple[str, Any]], list[tuple[str, int | None]]]:
+    """(source, value) of the tensors and the ints that the frame uses; None for a value that is not known."""
+    tensors: dict[str, Any] = {}
+    ints: dict[str, int | None] = {}
+    for guard in output_graph.guards:
+        kind = guard.create_fn_name()
+        if kind == "TENSOR_MATCH" or kind in _CONSTANT:
+            value = scope.value(guard)
+            if is_a(value, torch.Tensor):
+                tensors[guard.name] = value
+            elif type(value) is int:
+                ints[guard.name] = value
+    for source, hint in shapes.ints(output_graph.shape_env):
+        ints[source] = hint
+    return list(tensors.items()), list(ints.items())

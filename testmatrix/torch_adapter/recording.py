@@ -100,6 +100,12 @@ class Recording:
         reference = self._watched.get(id(tensor))
         return reference is not None and reference() is tensor  # ids are used again
 
+    def tell(self, kind: str, text: str) -> None:
+        """Something to say of the test, once."""
+        note = Note(kind=kind, text=text)
+        if note not in self.notes:
+            self.notes.append(note)
+
     def fault(self, where: str, error: BaseException) -> None:
         """A fault of the recorder's own: said, never raised into the suite."""
         if len(self.notes) < 50:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testmatrix.torch_adapter.guards import plain
+from testmatrix.torch_adapter.guard_text import plain
 
 
 @pytest.mark.parametrize(
