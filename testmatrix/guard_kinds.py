@@ -24,13 +24,17 @@ _ALL = (
     GuardKind("SHAPE", "numeric", "a condition on sizes, strides, ints and floats that are carried as symbols"),
     GuardKind("SHAPE_ENV", "numeric", "all conditions on symbols together; recorded one by one, as SHAPE and as ranges"),
     GuardKind("EQUALS_MATCH", "constant", "that a value equals a constant and is of its type"),
-    GuardKind("CONSTANT_MATCH", "constant", "that a value is a constant: a number, text, a bool, None, or the code of a function"),
+    GuardKind(
+        "CONSTANT_MATCH", "constant", "that a value is a constant: a number, text, a bool, None, or the code of a function"
+    ),
     GuardKind("CONSTANT_SUBCLASS_MATCH", "constant", "that a value of a class derived from int, float or str equals a constant"),
     GuardKind("BOOL_MATCH", "constant", "that a value is True, or False"),
     GuardKind("NONE_MATCH", "constant", "that a value is None"),
     GuardKind("RANGE_ITERATOR_MATCH", "constant", "start, stop and step of an iterator over a range"),
     GuardKind("COUNT_ITERATOR_MATCH", "constant", "position and step of itertools.count"),
-    GuardKind("TENSOR_MATCH", "tensor", "class, dispatch keys, dtype, device, requires_grad, fixed sizes and strides, marked dimensions"),
+    GuardKind(
+        "TENSOR_MATCH", "tensor", "class, dispatch keys, dtype, device, requires_grad, fixed sizes and strides, marked dimensions"
+    ),
     GuardKind("TENSOR_SUBCLASS_METADATA_MATCH", "tensor", "the metadata that a subclass of Tensor flattens to"),
     GuardKind("DTENSOR_SPEC_MATCH", "tensor", "mesh and placements of a distributed tensor"),
     GuardKind("DISPATCH_KEY_SET_MATCH", "tensor", "a set of dispatch keys"),
@@ -54,7 +58,9 @@ _ALL = (
     GuardKind("SET_NOT_CONTAINS", "structure", "that a set lacks an element"),
     GuardKind("HASATTR", "structure", "that an object has, or lacks, an attribute"),
     GuardKind("NOT_PRESENT_IN_GENERIC_DICT", "structure", "that an instance's own dictionary lacks an attribute"),
-    GuardKind("EMPTY_NN_MODULE_HOOKS_DICT", "structure", "that a module has no hooks of a kind; skipped unless torch is told otherwise"),
+    GuardKind(
+        "EMPTY_NN_MODULE_HOOKS_DICT", "structure", "that a module has no hooks of a kind; skipped unless torch is told otherwise"
+    ),
     GuardKind("NOT_NONE_MATCH", "structure", "that there is a tensor"),
     GuardKind("WEAKREF_ALIVE", "structure", "that what a weak reference refers to is still there"),
     GuardKind("DUPLICATE_INPUT", "aliasing", "that two sources are the same object"),

@@ -51,7 +51,7 @@ def read(guard_manager: Any, builder: Any) -> Read:
     guards = (*_discrete(output_graph.guards, scope), *_aliasing(builder), *shapes.conditions(output_graph.shape_env))
     return Read(
         guards=tuple(dict.fromkeys(guards)),  # each once
-        symbols=tuple(shapes.symbols(output_graph.shape_env)),
+        symbols=tuple(shapes.symbols(output_graph.shape_env, scope.tensor_checks)),
         asked=asked.of(*_numbers(output_graph, scope)),
     )
 

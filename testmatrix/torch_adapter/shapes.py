@@ -8,7 +8,8 @@ input has are not checked by torch, and not recorded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
 import sympy
@@ -52,14 +53,19 @@ def _excluded(shape_env: Any, checked: Collection[Any]) -> str:
     return " | ".join(f"Ne({symbol}, {value})" for symbol, value in pairs)
 
 
-def symbols(shape_env: Any) -> Iterator[Symbol]:
-    """Symbols with the sources that share them, those that no input has (``u0``), and inferred sizes and strides (``d0``)."""
+def symbols(shape_env: Any, tensors: Collection[str]) -> Iterator[Symbol]:
+    """Symbols with the sources that share them, those that no input has (``u0``), and inferred sizes and strides (``d0``).
+
+    Extents that turned out constant are checked with the tensors that have a guard, and of others not at all.
+    """
     known, inferred = sources_of(shape_env)
     replacements = [shape_env.replacements.get(symbol, symbol) for symbol, sources in known.items() if sources]
     needed = {symbol for expression in (*replacements, *inferred.values()) for symbol in expression.free_symbols}
     for symbol, sources in known.items():
         if sources or symbol in needed or _is_unbacked(symbol):
-            yield _symbol(shape_env, symbol, tuple(map(plain, sources)))
+            constant = symbol in shape_env.replacements and shape_env.replacements[symbol].is_number
+            checked = [source for source in sources if not constant or not _is_extent(source) or _tensor_of(source) in tensors]
+            yield _symbol(shape_env, symbol, tuple(map(plain, checked)), kind_of(symbol, sources))
     for number, (source, value) in enumerate(inferred.items()):
         yield _inferred(shape_env, f"d{number}", plain(source), value)
 
@@ -86,7 +92,7 @@ def sources_of(shape_env: Any) -> tuple[dict[Any, list[str]], dict[str, Any]]:
     return known, inferred
 
 
-def _symbol(shape_env: Any, symbol: Any, sources: tuple[str, ...]) -> Symbol:
+def _symbol(shape_env: Any, symbol: Any, sources: tuple[str, ...], kind: Kind) -> Symbol:
     bounds = shape_env.var_to_range.get(symbol)
     replacement = shape_env.replacements.get(symbol)
     if bounds is not None and bounds.lower == bounds.upper and replacement is None:
@@ -98,7 +104,7 @@ def _symbol(shape_env: Any, symbol: Any, sources: tuple[str, ...]) -> Symbol:
     return Symbol(
         name=str(symbol),
         sources=sources,
-        kind=kind_of(symbol, sources),
+        kind=kind,
         hint="" if hint is None else text_of(hint),
         lower=bound_of(bounds.lower) if bounds is not None else "",
         upper=bound_of(bounds.upper) if bounds is not None else "",
@@ -185,11 +191,16 @@ def _is_unbacked(symbol: Any) -> bool:
     return str(symbol).startswith(("u", "zuf"))
 
 
+def _tensor_of(source: str) -> str:
+    """The tensor of which a source is a size or stride; nothing for an offset, which torch does not check."""
+    return "" if source.endswith(".storage_offset()") else re.sub(r"\.(?:size|stride)\(\)\[\d+\]$", "", source)
+
+
 def _is_stride(source: str) -> bool:
     return ".stride()" in source or source.endswith(".storage_offset()")
 
 
-def kind_of(symbol: Any, sources: tuple[str, ...]) -> Kind:
+def kind_of(symbol: Any, sources: Sequence[str]) -> Kind:
     if _is_unbacked(symbol):
         return "unbacked"
     if str(symbol).startswith("z"):

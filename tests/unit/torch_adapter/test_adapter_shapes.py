@@ -159,6 +159,15 @@ def test_a_range_that_was_asked_for(record):
     assert (symbol.lower, symbol.upper) == ("3", "64")
 
 
+def test_a_constant_that_torch_does_not_check_is_no_condition(record):
+    def burn(x):
+        return x + 1 if x.shape[1] == 5 and x.storage_offset() == 12 else x
+
+    symbols = by_source(compiled(record, burn, torch.ones(6, 12)[1:].t()[:, :5]))
+    assert symbols["L['x'].size()[1]"].replacement == "5"
+    assert not {source for source in symbols if source.endswith(".storage_offset()")}
+
+
 def test_conditions_on_numbers(record):
     def branch(x, n):
         return x + 1 if x.shape[0] % 4 == 0 and (n // 3) * 2 > 3 and (n & 3) == 3 else x
