@@ -1,71 +1,135 @@
-"""Which compile of one cell is which of another, and the findings that their guard sets make."""
+"""The findings that the guard sets of a test's compiles make, and what else there is to say of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from testmatrix.compare.difference import Difference
-from testmatrix.compare.guards import GuardDifference, compare_guards
-from testmatrix.compare.lineup import CallKey, key_of_index
+from testmatrix.compare.finding import Evidence
+from testmatrix.compare.guards.accept import accept_set
+from testmatrix.compare.guards.cache import relate_caches
+from testmatrix.compare.guards.readable import readable_number
+from testmatrix.compare.guards.rule import GuardComparison, GuardDifference, compare_guards
+from testmatrix.compare.guards.sides import sides
+from testmatrix.compare.pairing import Pair, entries_of, paired_compiles
 from testmatrix.compare.pins import first_comparable
 from testmatrix.compare.wording import first_line, signature, stable_region, stable_source, stable_text
 from testmatrix.grid import Grid
-from testmatrix.observation import Compile, Observation
-
-#: Frame, its first line, resume position, and the region call that triggered it.
-CompileKey = tuple[str, int, int, CallKey]
+from testmatrix.observation import Note, Observation
 
 
-def compare_compiles(observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str]) -> list[Difference]:
-    """``guard.missing`` and ``guard.extra`` of each cell against the first one that it may be compared with."""
-    found: list[Difference] = []
-    runs = [observations[cell] for cell in cells]
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A pair of compiles, the observations that they are of, and how their guards compare."""
+
+    reference: Observation
+    run: Observation
+    pair: Pair
+    comparison: GuardComparison
+
+
+def compared_compiles(observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str]) -> list[Compared]:
+    """Every pair of compiles of each cell and the first one that it may be compared with, in grid order."""
+    return list(_compared([observations[cell] for cell in cells], grid))
+
+
+def _compared(runs: Sequence[Observation], grid: Grid) -> Iterator[Compared]:
     for position, run in enumerate(runs):
         reference = first_comparable(grid, runs[:position], run)
         if reference is None:
             continue
-        governed = grid.governed(grid.cell(reference.cell), grid.cell(run.cell))
-        theirs, ours = keyed_compiles(reference), keyed_compiles(run)
-        for key in ours:
-            if key in theirs and first_comparable(grid, [reference], run, key[3].region) is not None:
-                if theirs[key].breaks != ours[key].breaks:
-                    continue  # a graph that ends elsewhere checks less, and what follows is another frame: a ``compile.break``
-                differences = compare_guards(theirs[key], ours[key], frozenset(governed))
-                found.extend(_difference(one, key, run.cell, reference.cell) for one in differences)
+        governed = frozenset(grid.governed(grid.cell(reference.cell), grid.cell(run.cell)))
+        for pair in paired_compiles(reference, run):
+            if first_comparable(grid, [reference], run, pair.call.region) is None:
+                continue
+            if pair.reference.breaks != pair.other.breaks:
+                continue  # a graph that ends elsewhere checks less, and what follows is another frame: a ``compile.break``
+            comparison = compare_guards(pair.reference, pair.other, governed, versions=(reference.torch, run.torch))
+            yield Compared(reference, run, pair, comparison)
+
+
+def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
+    """``guard.missing`` and ``guard.extra``."""
+    found: list[Difference] = []
+    for one in compared:
+        if one.comparison.differences:
+            shared = _evidence(one)
+            found.extend(_difference(difference, one, shared) for difference in one.comparison.differences)
     return found
 
 
-def keyed_compiles(observation: Observation) -> dict[CompileKey, Compile]:
-    """Compiles by what they can be lined up by; those made outside of a region call, or twice in one, can't."""
-    calls = key_of_index(observation)
-    found: dict[CompileKey, Compile] = {}
-    ambiguous: set[CompileKey] = set()
-    for item in observation.compiles:
-        if item.region_call not in calls:
-            continue
-        key = (item.frame, item.line, item.resume, calls[item.region_call])
-        if key in found:
-            ambiguous.add(key)
-        found[key] = item
-    return {key: item for key, item in found.items() if key not in ambiguous}
+def guard_notes(
+    compared: Sequence[Compared], observations: Mapping[str, Observation], cells: Sequence[str]
+) -> dict[str, list[Note]]:
+    """By cell: which guards were not decided, which were set aside, and which were not understood; each once."""
+    notes: dict[str, list[Note]] = {cell: [] for cell in cells}
+    for one in compared:
+        if one.comparison.relation == "undecided":
+            alone = first_line("; ".join(one.comparison.undecided), 300)
+            text = f"guards of {one.pair.other.frame} were not decided against {one.reference.cell}: {alone}"
+            notes[one.run.cell].append(Note(kind="undecided", text=text))
+        notes[one.run.cell].extend(Note(kind="guards", text=text) for text in one.comparison.set_aside)
+    for cell in cells:
+        for compiled in observations[cell].compiles:
+            for opaque in accept_set(compiled).opaque:
+                told = first_line(opaque.text, 200)
+                text = f"a condition is compared as text, since it was not understood ({opaque.reason}): {told}"
+                notes[cell].append(Note(kind="guards", text=text))
+    return {cell: list(dict.fromkeys(said)) for cell, said in notes.items() if said}
 
 
-def _difference(one: GuardDifference, key: CompileKey, cell: str, reference: str) -> Difference:
-    frame, _, _, call = key
-    checked = f"{one.guard} on {one.source or 'the process'} ({first_line(one.text, 80)})"
+def _evidence(one: Compared) -> dict[str, Evidence]:
+    """What all differences of one pair share: both sets, how they are related, and the caches that they belong to."""
+    pair = one.pair
+    shown = sides(accept_set(pair.reference), accept_set(pair.other))
+    frame = pair.other.frame, pair.other.line, pair.other.resume
+    theirs, ours = (
+        [accept_set(entry.compiled) for entry in entries_of(run) if entry.frame == frame] for run in (one.reference, one.run)
+    )
+    return {
+        "relation": one.comparison.relation,
+        "constants": {source: readable_number(value) for source, value in sorted(one.comparison.constants.items())},
+        "guards": {
+            "reference": list(shown.reference),
+            "cell": list(shown.cell),
+            "common": list(shown.common),
+        },
+        "cache": {
+            "reference": len(theirs),
+            "cell": len(ours),
+            "relation": relate_caches(theirs, ours),
+        },
+    }
+
+
+def _difference(one: GuardDifference, compared: Compared, shared: Mapping[str, Evidence]) -> Difference:
+    frame, call = compared.pair.other.frame, compared.pair.call
     missing = one.kind == "guard.missing"
+    checked = f"{one.guard} on {one.source or 'the process'} ({first_line(one.text, 80)})"
+    witness = ", ".join(f"{source}={value}" for source, value in one.witness)
+    accepted = compared.run.cell if missing else compared.reference.cell
     return Difference(
         kind=one.kind,
         severity="warning" if missing else "info",
-        cell=cell,
-        reference=reference,
+        cell=compared.run.cell,
+        reference=compared.reference.cell,
         left=f"{checked} is {'not checked' if missing else 'checked'}",
-        right="checked" if missing else "not checked",
+        right=f"{'checked' if missing else 'not checked'} (accepted by {accepted} alone: {first_line(witness, 120)})",
         region=frame,
         path=f"{one.guard} {one.source} {one.text}",
         call=call.number,
         frame=one.line,
         signature=signature(one.kind, stable_region(frame), one.guard, stable_source(one.source), stable_text(one.text)),
         same=one.text,
-        detail={"guard": one.guard, "source": one.source, "text": one.text},
+        detail={
+            "guard": one.guard,
+            "source": one.source,
+            "text": one.text,
+            "witness": dict(one.witness),
+            "accepted_by": accepted,
+            "line": one.line,
+            "context": list(one.origin.context) if one.origin is not None else [],
+            **shared,
+        },
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from testmatrix.compare.compiles import compare_compiles
+from testmatrix.compare.compiles import compared_compiles, guard_differences, guard_notes
 from testmatrix.compare.counts import compare_counts
 from testmatrix.compare.difference import SEVERITIES, Difference, fold
 from testmatrix.compare.finding import Finding
@@ -13,30 +14,44 @@ from testmatrix.compare.lineup import CallKey, keyed_calls
 from testmatrix.compare.outcomes import BAD, compare_outcomes
 from testmatrix.compare.regions import compare_regions
 from testmatrix.grid import Grid
-from testmatrix.observation import ORACLE, Observation
+from testmatrix.observation import ORACLE, Note, Observation
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What comparing one test's observations shows."""
+
+    findings: tuple[Finding, ...] = ()
+    notes: Mapping[str, Sequence[Note]] = field(default_factory=dict)  #: by cell: what could not be compared, and why
 
 
 def compare_test(observations: Mapping[str, Observation], grid: Grid) -> tuple[Finding, ...]:
-    """The findings of one test, from its observations by cell and, where there is one, the oracle's.
+    """The findings of :func:`compare_observations`."""
+    return compare_observations(observations, grid).findings
+
+
+def compare_observations(observations: Mapping[str, Observation], grid: Grid) -> Comparison:
+    """What one test's observations by cell and, where there is one, the oracle's show.
 
     Cells recorded as ``same_as`` another were not run and say nothing. The order of the result depends on nothing but its
     content.
     """
     cells = run_cells(observations, grid)
     if not cells:
-        return ()
+        return Comparison()
     test = observations[cells[0]].test
+    compared = compared_compiles(observations, grid, cells)
     differences = [
         *_compare_calls(observations, cells),
         *compare_counts(observations, grid, cells),
-        *compare_compiles(observations, grid, cells),
+        *guard_differences(compared),
     ]
     findings = [
         *compare_outcomes(observations, cells),
         *fold(test, differences, cells),
         *specialised_ints(int_rows(observations, grid), observations, grid),
     ]
-    return tuple(sorted(findings, key=_order))
+    return Comparison(tuple(sorted(findings, key=_order)), guard_notes(compared, observations, cells))
 
 
 def run_cells(observations: Mapping[str, Observation], grid: Grid) -> list[str]:

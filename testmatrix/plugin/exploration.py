@@ -5,15 +5,15 @@ Knows nothing of pytest: it is given a function that runs the test once and retu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from testmatrix.compare.control import mark_unstable
 from testmatrix.compare.finding import Finding, IntRow
 from testmatrix.compare.ints import int_rows
-from testmatrix.compare.whole import compare_test
+from testmatrix.compare.whole import compare_observations
 from testmatrix.grid import Cell, Grid
-from testmatrix.observation import ORACLE, Observation, RegionCall
+from testmatrix.observation import ORACLE, Note, Observation, RegionCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,14 @@ class Explorer:
             observations[cell.name] = count(Request(cell))
         if self.oracle and any(observation.reached_compiler for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
-        findings = compare_test(observations, self.grid)
-        if ORACLE in observations and any(_is_arbitrated(finding) for finding in findings):
+        compared = compare_observations(observations, self.grid)
+        if ORACLE in observations and any(_is_arbitrated(finding) for finding in compared.findings):
             observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
-            findings = compare_test(observations, self.grid)
-        if self.control:
-            findings = self._controlled(findings, observations, count)
-        return Explored(observations=observations, findings=findings, ints=int_rows(observations, self.grid), runs=count.runs)
+            compared = compare_observations(observations, self.grid)
+        findings = self._controlled(compared.findings, observations, count) if self.control else compared.findings
+        ints = int_rows(observations, self.grid)
+        noted = {name: _noted(one, compared.notes.get(name, ())) for name, one in observations.items()}
+        return Explored(observations=noted, findings=findings, ints=ints, runs=count.runs)
 
     def _controlled(
         self, findings: tuple[Finding, ...], observations: dict[str, Observation], run: RunOnce
@@ -107,6 +108,10 @@ def _same(test: str, cell: Cell, first: Observation) -> Observation:
     return Observation(
         test=test, cell=cell.name, outcome=first.outcome, phases=first.phases, notes=first.notes, same_as=first.cell
     )
+
+
+def _noted(observation: Observation, notes: Sequence[Note]) -> Observation:
+    return replace(observation, notes=(*observation.notes, *notes)) if notes else observation
 
 
 def _arbitrated(oracle: Observation, arbitration: Observation) -> Observation:

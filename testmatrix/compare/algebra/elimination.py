@@ -71,15 +71,19 @@ def _coefficient(row: Row, variable: int) -> Number:
     return next((factor for name, factor in row.coefficients if name == variable), 0)
 
 
+def _magnitude(number: Number) -> Fraction:
+    return abs(Fraction(number))
+
+
 def _next_variable(rows: Sequence[Row]) -> int | None:
     """The variable whose elimination makes the fewest rows; first those that an equation gives without dividing."""
     counts: dict[int, list[int]] = {}
-    pivots: dict[int, Number] = {}
+    pivots: dict[int, Fraction] = {}
     for row in rows:
         for variable, factor in row.coefficients:
             count = counts.setdefault(variable, [0, 0])
             if row.relation == "==":
-                pivots[variable] = min(abs(factor), pivots.get(variable, abs(factor)))
+                pivots[variable] = min(_magnitude(factor), pivots.get(variable, _magnitude(factor)))
             else:
                 count[factor < 0] += 1
     return min(counts, key=lambda one: (pivots.get(one, math.inf), counts[one][0] * counts[one][1], one)) if counts else None
@@ -89,7 +93,7 @@ def _eliminated(rows: Sequence[Row], variable: int) -> list[Row]:
     equations = [row for row in rows if row.relation == "=="]
     if equations:
         # The one with the smallest coefficient: one of 1 loses nothing for ints.
-        pivot = min(equations, key=lambda row: abs(_coefficient(row, variable)))
+        pivot = min(equations, key=lambda row: _magnitude(_coefficient(row, variable)))
         return [_without(pivot, row, variable) for row in rows if row is not pivot]
     lower = [row for row in rows if _coefficient(row, variable) > 0]
     upper = [row for row in rows if _coefficient(row, variable) < 0]
@@ -99,7 +103,7 @@ def _eliminated(rows: Sequence[Row], variable: int) -> list[Row]:
 def _without(pivot: Row, row: Row, variable: int) -> Row:
     ours, theirs = _coefficient(row, variable), _coefficient(pivot, variable)
     sign = 1 if theirs > 0 else -1
-    return _sum(row, abs(theirs), pivot, -ours * sign)
+    return _sum(row, _magnitude(theirs), pivot, -ours * sign)
 
 
 def _sum(first: Row, times_first: Number, second: Row, times_second: Number) -> Row:

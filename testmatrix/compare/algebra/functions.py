@@ -195,7 +195,9 @@ def build(name: str, arguments: tuple[Any, ...]) -> Any:
 
 def _build_floor_div(dividend: Any, divisor: Any) -> Any:
     """``(8*p + r) // 8`` as ``p + r // 8``, and a division of a division as one."""
-    if not divisor.is_Integer or divisor == 0:
+    if not divisor.is_Integer:
+        return _applied("FloorDiv", _cancelled(dividend, divisor))
+    if divisor in (0, 1):
         return dividend if divisor == 1 else _applied("FloorDiv", (dividend, divisor))
     if divisor < 0:
         dividend, divisor = -dividend, -divisor
@@ -216,6 +218,15 @@ def _build_floor_div(dividend: Any, divisor: Any) -> Any:
     if name_of(left) == "FloorDiv" and left.args[1].is_Integer and left.args[1] > 0:
         return sympy.Add(*whole, _applied("FloorDiv", (left.args[0], left.args[1] * divisor)))
     return sympy.Add(*whole, _applied("FloorDiv", (left, divisor)))
+
+
+def _cancelled(dividend: Any, divisor: Any) -> tuple[Any, Any]:
+    """Both without the symbols that are a factor of each: where one is zero, there was no quotient before."""
+    for symbol in sorted(divisor.free_symbols, key=str):
+        terms = sympy.Add.make_args(dividend)
+        if symbol in sympy.Mul.make_args(divisor) and all(symbol in sympy.Mul.make_args(term) for term in terms):
+            dividend, divisor = sympy.Add(*(term / symbol for term in terms)), divisor / symbol
+    return dividend, divisor
 
 
 def _build_extremum(name: str, arguments: tuple[Any, ...]) -> Any:

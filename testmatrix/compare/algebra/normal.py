@@ -35,6 +35,11 @@ def canonical(condition: Any) -> Any:
     return condition
 
 
+def fixed(symbol: Any, number: Any) -> Any:
+    """That a symbol equals a number, in normal form; there are many of these, and sympy takes its time over each."""
+    return sympy.Eq(symbol, number, evaluate=False)
+
+
 def negation(condition: Any) -> Any:
     """What holds exactly where the condition does not."""
     if isinstance(condition, sympy.And | sympy.Or):
