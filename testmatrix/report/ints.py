@@ -23,7 +23,7 @@ _TITLES: Mapping[Number, str] = {"int": "ints", "float": "floats", "size": "size
 _ORDER = (
     *("argument", "list value", "tuple value", "dict value", "closure", "object field", "dataclass field", "partial"),
     *("torch.Size", "numpy scalar", "DynamicInt", "item of a tensor", "local after a graph break"),
-    *("global", "default argument", "module attribute", "class attribute", "dict key", "enum member"),
+    *("global", "default argument", "module attribute", "class attribute", "dict key", "enum member", "number of a subclass"),
     *("size of a tensor", "size of a global tensor", "size of a buffer", "size of a Parameter"),
 )
 _STATES: tuple[State, ...] = ("symbolic", "constant", "unused")

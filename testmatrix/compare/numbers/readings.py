@@ -124,6 +124,8 @@ def _constants(guard: Guard, members: Mapping[str, str]) -> Iterator[tuple[str, 
         else:
             for position, value in enumerate(ints_of(guard) or ()):
                 yield f"{source}[{position}]", "int", value
+    elif guard.kind == "CONSTANT_SUBCLASS_MATCH" and _NUMBER.fullmatch(guard.value):
+        yield stable_source(guard.source), "float" if "." in guard.value else "int", guard.value
     elif guard.kind == "DICT_KEYS_MATCH":
         for part in stable_source(guard.text).split(" and "):
             if keys := _KEYS.match(part):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from testmatrix.compare.numbers.sources import ENUM_MEMBER, is_attribute
+from testmatrix.compare.numbers.sources import ENUM_MEMBER, SUBCLASS, is_attribute
 
 BY_DESIGN, FORCED = "by design", "forced"
 #: Where a cell is not meant to carry a number.
@@ -21,7 +21,7 @@ OUTSIDE = f"{FORCED}: something outside of the user's code"
 #: Kinds of sources whose numbers torch keeps constant whatever the settings are.
 ALWAYS_CONSTANT = frozenset(
     {
-        *("default argument", "dict key", "global", ENUM_MEMBER, "module attribute"),
+        *("default argument", "dict key", "global", ENUM_MEMBER, SUBCLASS, "module attribute"),
         *("size of a Parameter", "size of a buffer"),
     }
 )

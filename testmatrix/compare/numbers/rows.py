@@ -197,15 +197,15 @@ class _Merged:
 
 def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ...]) -> IntState:
     """What the readings of one number come to. One compile that carries it as a symbol is enough."""
-    forced = next((one for one in found if one.forced), None)
-    symbolic = any(one.symbolic for one in found)
     if not found:
         return IntState(state="unused", compiles=compiles)
-    chosen = forced or next((one for one in found if not one.symbolic), None)
-    reason = _reason(chosen, kind, meant) if chosen is not None else ""
-    if symbolic and (chosen is None or reason == reasons.SETTING):
+    constant = [one for one in found if not one.symbolic]
+    if not constant:
         return IntState(state="symbolic", compiles=compiles)
-    assert chosen is not None
+    chosen = next((one for one in constant if one.forced), constant[0])
+    symbolic, reason = len(constant) < len(found), _reason(chosen, kind, meant)
+    if symbolic and reason == reasons.SETTING:
+        return IntState(state="symbolic", compiles=compiles)
     return IntState(
         state="symbolic" if symbolic else "constant",
         value="" if symbolic else chosen.value,

@@ -22,6 +22,9 @@ _LAST = re.compile(r"^(?P<parent>.+?)(?P<last>\.\w+|\[[^\[\]]*\])$")
 _MODULE = re.compile(r"^(?P<module>.+)(?:\.|\.__dict__\[')(?:training|_modules|_parameters|_buffers|_forward_hooks)(?:'\])?$")
 _MODULE_ENDS = ("training", "_modules", "_parameters", "_buffers", "_forward_hooks", "']")
 _NAME = re.compile(r"\['([A-Za-z_]\w*)'\]|\.([A-Za-z_]\w*)")
+#: A class of the user's that is derived from ``int`` or ``float``.
+SUBCLASS = "number of a subclass"
+_LITERAL = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 #: Of an ``IntEnum`` or of another enumeration: what is recorded of one does not tell.
 ENUM_MEMBER = "enum member"
 _ITEMS_OF = {"list": "list value", "tuple": "tuple value", "dict": "dict value", "torch.Size": "torch.Size"}
@@ -109,6 +112,8 @@ def _kind_of_type(leaf: Leaf) -> str:
         return "DynamicInt"
     if leaf.tensor is not None:
         return "item of a tensor"
+    if leaf.type not in ("int", "float") and _LITERAL.fullmatch(leaf.value) and not leaf.type.startswith("torch."):
+        return SUBCLASS
     return ENUM_MEMBER if is_enum_member(leaf) else ""
 
 

@@ -116,6 +116,14 @@ def test_a_member_of_an_enumeration_has_a_row_and_no_part_in_the_rate() -> None:
     assert rate(rows, UNSPEC) == (0, 0)
 
 
+def test_a_number_of_a_subclass_is_constant_by_design() -> None:
+    told = replace(call(), arguments=(Leaf(path="L['n']", type="mymod.Count", value="5"),))
+    checked = compiled(Guard(kind="CONSTANT_SUBCLASS_MATCH", source="L['n']", text="== 5", value="5", value_type="mymod.Count"))
+    (row,) = rows = table({UNSPEC: observe(UNSPEC, told, compiles=(checked,))})
+    assert (row.number, row.cells[UNSPEC].value, row.cells[UNSPEC].reason) == ("int", "5", "by design: number of a subclass")
+    assert rate(rows, UNSPEC) == (1, 0)
+
+
 def test_floats_have_rows_of_their_own() -> None:
     symbol = int_symbol("zf0", "L['p']", kind="float")
     observations = made(compiled(symbols=[symbol]), source="L['p']", value=0.5)

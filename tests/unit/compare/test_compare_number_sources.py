@@ -23,6 +23,7 @@ LEAVES = {
         Leaf(path="L['self'].training", type="bool", value="True"),
         Leaf(path="L['scalar']", type="numpy.int64", value="5"),
         Leaf(path="L['dynamic']", type="torch.fx.experimental.sym_node.DynamicInt", value="5"),
+        Leaf(path="L['derived']", type="mymod.Count", value="5"),
         Leaf(path="L['level']", type="mymod.Level", value="Level.LOW"),
     )
 }
@@ -55,6 +56,7 @@ LEAVES = {
         ("L['scalar']", "numpy scalar"),
         ("int(L['dynamic'])", "DynamicInt"),
         ("L['level']", "enum member"),
+        ("L['derived']", "number of a subclass"),
         ("L['x'].item()", "item of a tensor"),
         ("L['___stack1']", "local after a graph break"),
     ],
