@@ -55,14 +55,6 @@ def of_stack(stack: Iterable[Any] | None) -> Place:
     return place(frame.filename, frame.lineno or 0, (frame.line or "").strip())
 
 
-def of_traceback(captured: Any) -> Place:
-    """The same of a traceback that torch has captured and not looked at yet."""
-    try:
-        return of_stack(captured.summary()) if captured is not None else NOWHERE
-    except Exception:
-        return NOWHERE
-
-
 def of_shape_location(sloc: Any) -> Place:
     """What a shape guard says of the user's code: a text with the file's name shortened."""
     match = _SHORT.match(str(getattr(sloc, "maybe_user_loc", None) or ""))

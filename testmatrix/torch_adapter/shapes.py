@@ -28,13 +28,38 @@ def conditions(shape_env: Any) -> Iterator[Guard]:
     checked = [symbol for symbol, sources in shape_env.var_to_sources.items() if _named(sources)]
     for guard in shape_env.guards:
         if guard.expr.free_symbols <= set(checked):
-            yield _condition(text_of(guard.expr), places.of_shape_location(guard.sloc))
+            yield _condition(text_of(guard.expr), _place_of(shape_env, guard))
     for symbol in checked:
         if kind_of(symbol, ()) == "float" and symbol not in shape_env.replacements:
             yield _condition(f"Eq({symbol}, {symbol})")  # which NaN does not; sympy would make it True
     excluded = _excluded(shape_env, checked)
     if excluded:
         yield _condition(excluded)
+
+
+def _place_of(shape_env: Any, guard: Any) -> places.Place:
+    """Where the user's code made a condition; its own text names torch's code where a module of torch's made it."""
+    if isinstance(guard.expr, sympy.Eq):
+        for symbol in guard.expr.free_symbols if guard.expr.rhs.is_number else ():
+            place = _specialised_at(shape_env, symbol)
+            if place.line:
+                return place
+    return places.of_shape_location(guard.sloc)
+
+
+def _specialised_at(shape_env: Any, symbol: Any) -> places.Place:
+    """Where a symbol was turned into a constant."""
+    stacks = getattr(shape_env, "specialization_stacks", {})
+    found = (stacks[source] for source in shape_env.var_to_sources.get(symbol, ()) if source in stacks)
+    return places.of_stack(next(found, None))
+
+
+def _settled_at(shape_env: Any, symbol: Any) -> places.Place:
+    """Where a symbol was turned into a constant, or replaced by others, or else first used."""
+    ranges = getattr(shape_env, "var_to_range_sloc", {}).get(symbol)
+    slocs = (getattr(shape_env, "replacements_slocs", {}).get(symbol), getattr(ranges, "upper", None))
+    found = (place for place in (_specialised_at(shape_env, symbol), *map(places.of_shape_location, slocs)) if place.line)
+    return next(found, places.NOWHERE)
 
 
 def _condition(text: str, place: places.Place = places.NOWHERE) -> Guard:
@@ -97,9 +122,7 @@ def _symbol(shape_env: Any, symbol: Any, sources: tuple[str, ...], kind: Kind) -
     replacement = shape_env.replacements.get(symbol)
     if bounds is not None and bounds.lower == bounds.upper and replacement is None:
         replacement = bounds.lower
-    place = places.of_shape_location(getattr(shape_env, "replacements_slocs", {}).get(symbol))
-    if not place.line:
-        place = places.of_traceback(getattr(shape_env, "var_to_stack", {}).get(symbol))
+    place = _settled_at(shape_env, symbol)
     hint = shape_env.backed_var_to_val.get(symbol)
     return Symbol(
         name=str(symbol),

@@ -73,7 +73,7 @@ def test_a_place_whose_file_is_gone():
 
 
 def test_no_stack():
-    assert places.of_stack(None) == places.of_stack([]) == places.of_traceback(None) == places.NOWHERE
+    assert places.of_stack(None) == places.of_stack([]) == places.NOWHERE
 
 
 def test_guards_and_symbols_of_a_compile(record):
@@ -99,3 +99,33 @@ def test_guards_and_symbols_of_a_compile(record):
     )
     assert shape.context is symbol.context
     assert f"{first + 1:>4} >         y = x + 1" in tensor.context
+
+
+def test_a_symbol_that_stays_one_names_its_first_use(record):
+    def use(x, n):
+        y = x + 1
+        return y * n
+
+    with record() as recording:
+        torch.compile(use, backend="eager")(torch.ones(3), 5)
+    (symbol,) = [symbol for symbol in recording.compiles[0].symbols if "L['n']" in symbol.sources]
+    assert (symbol.line, symbol.code) == (f"test_adapter_places.py:{use.__code__.co_firstlineno + 2}", "return y * n")
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.layer(x + 1)
+
+
+def test_a_size_that_a_module_of_torchs_burns_in(record):
+    with record() as recording:
+        torch.compile(Model(), backend="eager")(torch.ones(5, 3))
+    (found,) = recording.compiles
+    (shape,) = [guard for guard in found.guards if guard.kind == "SHAPE"]
+    (symbol,) = [symbol for symbol in found.symbols if symbol.replacement == "3"]
+    line = f"test_adapter_places.py:{Model.forward.__code__.co_firstlineno + 1}"
+    assert (shape.line, shape.code) == (symbol.line, symbol.code) == (line, "return self.layer(x + 1)")
