@@ -26,6 +26,7 @@ CAPABILITIES = (
     Capability("torch._dynamo.eval_frame", "_maybe_set_eval_frame", "to keep Dynamo out of the recorder"),
     Capability("torch._dynamo.trace_rules", "add", "to keep Dynamo out of the recorder"),
     Capability("torch._dynamo.guards", "guard_manager_testing_hook_fn", "to read guards when they are made"),
+    Capability("torch._C._dynamo.guards", "GlobalStateGuard", "to say what guards on the process check"),
     Capability("torch._dynamo.convert_frame", "_compile", "to see compiles and failed compiles"),
     Capability("torch._dynamo.convert_frame", "get_and_maybe_log_recompilation_reasons", "to say why a frame recompiled"),
     Capability("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.log_graph_break", "to see graph breaks"),

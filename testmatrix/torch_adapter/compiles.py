@@ -111,6 +111,10 @@ def on_guards(guard_manager: Any, f_locals: Any, builder: Any) -> None:
         recording.fault(f"guards of {attempt.frame}", fault)
     for kind in found.unknown:
         recording.tell("guards", f"guard kind {kind} is not known to this version: carried as text")
+    if found.left_out:
+        recording.tell(
+            "guards", f"guard_filter_fn left out {found.left_out} guards of {attempt.frame}: sizes and ints may go unchecked"
+        )
     attempt.made = _compile_of(attempt, found)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ _ONCE = frozenset({"HASATTR", "DICT_CONTAINS", "DICT_NOT_CONTAINS", "SET_CONTAIN
 _BASES = (int, float, complex, str, bytes)
 _CHECK_TENSOR = re.compile(r"^check_tensor\((?P<source>.*?), (?P<rest>[^,]+, DispatchKeySet\(.*\), .*)\)$", re.S)
 _MOST_TEXT, _MOST_VALUE = 2000, 200
+_MOST_FRAMES = 8  #: between torch's frame that installs guards and here
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class Read:
     guards: tuple[Guard, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     asked: tuple[asked.Asked, ...] = ()
+    left_out: int = 0  #: guards that a filter of the suite's has left out
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -48,12 +51,31 @@ def read(guard_manager: Any, builder: Any) -> Read:
     """All guards and symbols of the compile that these were made for."""
     output_graph = builder.check_fn_manager.output_graph
     scope = _Scope(builder, output_graph, dict(_tensor_checks(guard_manager.root)))
-    guards = (*_discrete(output_graph.guards, scope), *_aliasing(builder), *shapes.conditions(output_graph.shape_env))
+    installed = _installed(output_graph)
+    conditions = shapes.conditions(output_graph.shape_env) if any(map(_is_shape_env, installed)) else ()
+    guards = (*_discrete(installed, scope), *_aliasing(builder), *conditions)
     return Read(
         guards=tuple(dict.fromkeys(guards)),  # each once
         symbols=tuple(shapes.symbols(output_graph.shape_env, scope.tensor_checks)),
         asked=asked.of(*_numbers(output_graph, scope)),
+        left_out=len(output_graph.guards) - len(installed),
     )
+
+
+def _installed(output_graph: Any) -> list[Any]:
+    """The guards that are checked. Torch keeps no list of those that ``guard_filter_fn`` lets through but in its own frame."""
+    frame = sys._getframe(1)
+    for _ in range(_MOST_FRAMES):
+        if "sorted_guards" in frame.f_code.co_varnames:
+            return list(frame.f_locals.get("sorted_guards") or ())
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return list(output_graph.guards)
+
+
+def _is_shape_env(guard: Any) -> bool:
+    return bool(guard.create_fn_name() == "SHAPE_ENV")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +97,7 @@ class _Scope:
 def _discrete(guards: Iterable[Any], scope: _Scope) -> Iterator[Guard]:
     for guard in sorted(guards, key=lambda g: (g.name, g.create_fn_name())):
         kind = guard.create_fn_name()
-        if kind == "SHAPE_ENV" or (kind in _ONCE and not guard.code_list):
+        if _is_shape_env(guard) or (kind in _ONCE and not guard.code_list):
             continue
         value = value_type = ""
         if kind in _CONSTANT:

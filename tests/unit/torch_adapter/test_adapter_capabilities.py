@@ -34,3 +34,10 @@ def test_refusal_names_the_versions_that_work(monkeypatch):
 def test_module_that_does_not_exist_is_missing(monkeypatch):
     monkeypatch.setattr(capabilities, "CAPABILITIES", (capabilities.Capability("torch._nowhere", "x", "for this test"),))
     assert capabilities.missing() == ("torch._nowhere.x is missing, needed for this test",)
+
+
+def test_version_is_plain_text():
+    import torch
+
+    assert type(capabilities.version()) is str
+    assert capabilities.version() == str(torch.__version__)

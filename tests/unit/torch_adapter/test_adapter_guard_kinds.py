@@ -237,3 +237,25 @@ def test_a_kind_that_is_not_known_is_carried_and_said_once(record, monkeypatch):
     assert [(note.kind, note.text) for note in recording.notes] == [
         ("guards", "guard kind OF_A_NEWER_TORCH is not known to this version: carried as text")
     ]
+
+
+def test_guards_that_the_suite_filters_out_are_not_recorded(record):
+    def keep(entries):
+        return [entry.guard_type == "TENSOR_MATCH" for entry in entries]
+
+    with record("static") as recording:
+        fast = torch.compile(lambda x, n: x * n, backend="eager", options={"guard_filter_fn": keep})
+        fast(torch.ones(2), 3)
+        assert fast(torch.ones(2), 4)[0] == 3  # stale, as nothing checks the int
+    (found,) = recording.compiles
+    assert [guard.kind for guard in found.guards] == ["TENSOR_MATCH"]
+    (note,) = recording.notes
+    assert note.kind == "guards"
+    assert "guard_filter_fn left out" in note.text
+
+
+def test_nothing_is_said_where_no_guard_is_filtered(record):
+    recording = recorded(record)
+    assert recording.notes == []
+    kinds = {guard.kind for guard in recording.compiles[0].guards}
+    assert {"TENSOR_MATCH", "GLOBAL_STATE"} <= kinds
