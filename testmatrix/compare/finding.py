@@ -40,7 +40,8 @@ class IntState:
     #: Of a constant: ``by design: global``, ``forced: range()``. Of a symbol, why some of its compiles have a constant.
     reason: str = ""
     line: str = ""
-    context: tuple[str, ...] = ()  #: lines of source around that line, as in a guard's
+    code: str = ""  #: the source of that line
+    context: tuple[str, ...] = ()  #: that line with those around it, as in a guard
     #: Compiles of the region's frame after the first, second, … distinct value of it.
     compiles: tuple[int, ...] = ()
 

@@ -211,6 +211,7 @@ def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ..
         value="" if symbolic else chosen.value,
         reason=reason,
         line=chosen.line,
+        code=chosen.code,
         context=chosen.context,
         compiles=compiles,
     )

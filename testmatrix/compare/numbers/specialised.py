@@ -109,7 +109,6 @@ def _sizes_together(cases: Sequence[_Case]) -> Iterator[_Case]:
 def _finding(case: _Case) -> Finding:
     row, state, cells = case.rows[0], case.state, case.cells
     sources = [one.source for one in case.rows]
-    asked = f"{case.asked} asked for" if case.asked else ""
     return Finding(
         test=row.test,
         kind="guard.specialized",
@@ -119,24 +118,30 @@ def _finding(case: _Case) -> Finding:
         summary=_summary(case, sources),
         region=row.region,
         frame=state.line,
-        signature=signature(
-            "guard.specialized",
-            stable_region(row.region),
-            # Sizes that share a design share a cause, whichever of them a test has.
-            row.number if row.number == "size" and case.severity == "info" else stable_source(row.source),
-            *filter(None, [state.reason, asked]),
-        ),
+        signature=signature("guard.specialized", *_identity(case), *filter(None, [state.reason, case.asked])),
         evidence={
             "source": row.source if len(sources) == 1 else list[Evidence](sources),
             "number": row.number,
             "kind": row.kind,
             "reason": state.reason,
             "line": state.line,
+            "code": state.code,
             "cells": {cell: _told(one) for cell, one in row.cells.items()},
             **({"asked": case.asked} if case.asked else {}),
             **({"context": list[Evidence](state.context)} if state.context else {}),
         },
     )
+
+
+def _identity(case: _Case) -> tuple[str, ...]:
+    """What tells a cause from others: the number, or where many numbers meet the same fate, the fate."""
+    row, state = case.rows[0], case.state
+    if row.number == "size" and case.severity == "info":
+        return (stable_region(row.region), row.number)
+    if state.code and not case.asked and (row.number == "size" or row.kind == "module attribute"):
+        # Such as a line of a layer that torch defines: whatever model it is in, there is one thing to know about it.
+        return (row.number, state.code)
+    return (stable_region(row.region), stable_source(row.source))
 
 
 def _summary(case: _Case, sources: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ def state(*compiles: Compile, source: str = "L['n']", value: object = 5) -> IntS
     """What became of the only int; how often it was compiled is another subject."""
     (row,) = number_rows(made(*compiles, source=source, value=value), GRID)
     assert (row.test, row.source) == (TEST, source)
-    return replace(row.cells[UNSPEC], compiles=())
+    return replace(row.cells[UNSPEC], compiles=(), code="")
 
 
 def test_a_symbol_carries_the_int() -> None:

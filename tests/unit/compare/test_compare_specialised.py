@@ -136,3 +136,21 @@ def test_a_collapsed_cell_is_reported_for_the_one_that_stood_for_it() -> None:
     observations[STATIC[0]] = observe(STATIC[0], same_as=UNSPEC)
     (finding,) = specialised(observations)
     assert finding.cells == (UNSPEC,)
+
+
+def test_sizes_that_the_same_line_forces_share_a_cause_whatever_the_region() -> None:
+    def forced(region: str, source: str) -> Finding:
+        symbol = size_symbol(source=source, replacement="4", line="layer.py:14", code="return F.linear(input, weight)")
+        run = observe(UNSPEC, call(1, region=region), compiles=(compiled(symbols=[symbol]),))
+        (finding,) = specialised({UNSPEC: run})
+        return finding
+
+    one, other = forced("mymod.small", "L['x'].size()[1]"), forced("mymod.large", "L['args'][0].size()[2]")
+    assert one.signature == other.signature
+    assert one.region != other.region
+
+
+def test_ints_that_the_same_line_forces_have_causes_of_their_own() -> None:
+    first, last = (int_symbol(f"s{n}", f"L['{n}']", replacement="5", line="mod.py:14", code="range(a, b)") for n in "ab")
+    findings = specialised({UNSPEC: observe(UNSPEC, call(1), compiles=(compiled(symbols=[first, last]),))})
+    assert len({finding.signature for finding in findings}) == 2
