@@ -9,6 +9,7 @@ from testmatrix.cli.config import config
 from testmatrix.cli.doctor import doctor
 from testmatrix.cli.report import report
 from testmatrix.cli.run import run
+from testmatrix.cli.show import show
 from testmatrix.errors import EnvironmentUnusable, TestmatrixError
 
 USAGE_STATUS = 2
@@ -35,5 +36,5 @@ def main() -> None:
     """
 
 
-for _command in (config, doctor, report, run):
+for _command in (config, doctor, report, run, show):
     main.add_command(_command)

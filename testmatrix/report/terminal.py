@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from testmatrix.report.model import CauseEntry, FindingEntry, Report
 from testmatrix.report.notes import cut, note_lines
 
 _INDENT = "    "
-_CODES = {"error": "31;1", "warning": "33", "unstable": "35", "info": "36", "dim": "2"}
+_CODES = {"error": "31;1", "warning": "33", "unstable": "35", "info": "36", "dim": "2", "bold": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,16 @@ class _Group:
         return "unstable" if self.cause.verdict == "unstable" else self.severity
 
 
-def summary_lines(report: Report, *, width: int = 100, color: bool = False, warnings_shown: int | None = 10) -> list[str]:
+def summary_lines(
+    report: Report, *, width: int = 100, color: bool = False, warnings_shown: int | None = 10, file: str = ""
+) -> list[str]:
     """What a run says at its end: what ran, findings by cause, notes, and the int line, always last.
 
     A run without findings and notes has two lines. All errors are shown; of warnings ``warnings_shown`` causes (None for all);
-    of the rest, numbers. ``width`` cuts descriptions (see :func:`cut`), never a command.
+    of the rest, numbers. ``width`` cuts descriptions (see :func:`cut`), never a command. ``file`` is the JSON report to see more
+    in, empty where there is none.
     """
-    paint = _painter(color)
+    paint = painter(color)
     groups = _groups(report)
     errors = [group for group in groups if group.label == "error"]
     compact = [group for group in groups if group.label in ("warning", "unstable")]
@@ -56,6 +60,7 @@ def summary_lines(report: Report, *, width: int = 100, color: bool = False, warn
     lines += _info_line(counted)
     lines += note_lines(report, width)
     lines += _total_line(report, groups)
+    lines += _hint(groups, file)
     return [*lines, int_line(report)]
 
 
@@ -95,15 +100,15 @@ def _groups(report: Report) -> list[_Group]:
 def _full(group: _Group, report: Report, width: int, paint: Callable[[str, str], str]) -> list[str]:
     place = group.findings[0].evidence.get("frame") or group.findings[0].evidence.get("region")
     head, what, command = _compact(group, report, width, paint)
-    cause = paint(f"cause {group.cause.cause}", "dim")
-    return [f"{head}  {cause}", what, *([cut(f"{_INDENT}at {place}", width)] if place else []), command]
+    return [head, what, *([cut(f"{_INDENT}at {place}", width)] if place else []), command]
 
 
 def _compact(group: _Group, report: Report, width: int, paint: Callable[[str, str], str]) -> list[str]:
     """Head, what differs, and the command; the first finding stands for its cause."""
     first = group.findings[0]
     cells = cells_text(_all_cells(group, report), report)
-    head = f"{paint(group.label, group.label)}  {group.cause.kind}  {cells}  {_number(group.cause.tests, 'test')}"
+    cause = paint(f"cause {group.cause.cause}", "dim")
+    head = f"{paint(group.label, group.label)}  {group.cause.kind}  {cells}  {_number(group.cause.tests, 'test')}  {cause}"
     return [head, cut(f"{_INDENT}{first.summary}", width), f"{_INDENT}{first.rerun}"]
 
 
@@ -128,6 +133,11 @@ def _total_line(report: Report, groups: Sequence[_Group]) -> list[str]:
     return [f"{_number(len(report.findings), 'finding')} of {_number(len(groups), 'cause')}: {', '.join(parts)}"]
 
 
+def _hint(groups: Sequence[_Group], file: str) -> list[str]:
+    """How to see everything about a cause, by the example of the gravest."""
+    return [f"everything about one: {shlex.join(['testmatrix', 'show', groups[0].cause.cause, file])}"] if groups and file else []
+
+
 def _all_cells(group: _Group, report: Report) -> list[str]:
     """Every cell that the cause shows in, in grid order; what is not of the grid (the oracle) comes last."""
     named = {cell for finding in group.findings for cell in finding.cells}
@@ -148,7 +158,9 @@ def _percent(part: int, whole: int) -> str:
     return "<1 %" if part and not percent else f"{percent} %"
 
 
-def _painter(color: bool) -> Callable[[str, str], str]:
+def painter(color: bool) -> Callable[[str, str], str]:
+    """Puts a text in the style of a severity, or dim or bold, where colours are wanted."""
+
     def paint(text: str, style: str) -> str:
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color else text
 

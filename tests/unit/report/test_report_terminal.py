@@ -32,6 +32,22 @@ def test_an_error_says_what_where_and_how_to_see_it_again():
     assert lines[-2:] == ["2 findings of 2 causes: 2 error", "ints: 2 of 3 symbolic in dynamic-unspecialize (66 %)"]
 
 
+def test_a_warning_names_its_cause_too():
+    (head,) = [line for line in lines_of([finding(severity="warning")]) if line.startswith("warning")]
+
+    assert re.fullmatch(r"warning  output\.dtype  dynamic-unspecialize  1 test  cause \w+", head)
+
+
+def test_where_there_is_a_file_the_last_but_one_line_says_how_to_see_more():
+    report = build_report(run(), [result()], findings=[finding(severity="warning"), finding(kind="output.value")])
+    last = summary_lines(report, file="my report.json")[-2]
+
+    assert last == f"everything about one: testmatrix show {report.causes[0].cause} 'my report.json'"
+    assert report.causes[0].kind == "output.value"
+    assert not any("testmatrix show" in line for line in summary_lines(report))
+    assert not any("testmatrix show" in line for line in summary_lines(build_report(run(), [result()]), file="r.json"))
+
+
 def test_one_cause_is_said_once_with_all_of_its_cells():
     lines = lines_of([finding(test=f"a.py::test_{n}", cells=(CELLS[n % 4],)) for n in range(8)])
 

@@ -1,0 +1,1 @@
+"""Everything known about one finding or cause, as lines. Pure."""
