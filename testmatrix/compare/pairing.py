@@ -109,5 +109,5 @@ def _served_by(entry: Entry, cache: Sequence[Entry]) -> Entry | None:
 def _distance(one: AcceptSet, other: AcceptSet) -> tuple[int, int]:
     """How much less general the first set is, and how much the two differ in what they are about and in what they say of it."""
     sources = one.numeric.sorts.keys() ^ other.numeric.sorts.keys()
-    differing = (one.atoms.keys() ^ other.atoms.keys(), sources, one.numeric.conditions ^ other.numeric.conditions)
-    return len(one.constants.keys() & other.symbolic), sum(map(len, differing))
+    differing = len(one.atoms.keys() ^ other.atoms.keys()) + len(one.numeric.conditions ^ other.numeric.conditions)
+    return len(one.constants.keys() & other.symbolic), len(sources) + differing

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Literal
 
 _MAX_ROWS = 600
+_MAX_STEPS = 200
 
 Number = int | Fraction
 
@@ -49,22 +50,54 @@ _Step = tuple[int, list[Row]]
 
 def solve(rows: Sequence[Row], whole: Callable[[int], bool], prefer: Mapping[int, Number], deadline: float) -> Result:
     """A solution of the system, near to the preferred values where there is a choice."""
-    current = _tidy(rows, whole)
+    given = 1 + max((variable for row in rows for variable, _ in row.coefficients), default=-1)
+
+    def integral(variable: int) -> bool:
+        return variable >= given or whole(variable)
+
+    current = _tidy(rows, integral)
     steps: list[_Step] = []
-    while current is not None:
+    for added in range(given, given + _MAX_STEPS):
+        if current is None:
+            return Infeasible()
         if len(current) > _MAX_ROWS or time.monotonic() > deadline:
             return None
+        parametric = _parametrised(current, integral, added)
+        if parametric is not None:
+            current = [*current, parametric]
         variable = _next_variable(current)
         if variable is None:
-            return _back(steps, whole, prefer)
+            solution = _back(steps, integral, prefer)
+            # A gap of a variable that was added here is nothing that the caller could split at.
+            return None if isinstance(solution, Gap) and solution.variable >= given else solution
         involved = [row for row in current if _coefficient(row, variable)]
         rest = [row for row in current if not _coefficient(row, variable)]
         steps.append((variable, involved))
         combined = _eliminated(involved, variable)
         if len(rest) + len(combined) > 4 * _MAX_ROWS:
             return None
-        current = _tidy([*rest, *combined], whole)
-    return Infeasible()
+        current = _tidy([*rest, *combined], integral)
+    return None
+
+
+def _parametrised(rows: Sequence[Row], whole: Callable[[int], bool], added: int) -> Row | None:
+    """A consequence of an equation of ints that has no coefficient of one, which has one, in a variable more (Pugh, 1991).
+
+    ``2*p == 3*q`` has its solutions at ``p == 3*t`` only, and dividing by two would forget that.
+    """
+    equations = [row for row in rows if row.relation == "==" and all(whole(name) for name, _ in row.coefficients)]
+    if not equations or any(abs(factor) == 1 for row in equations for _, factor in row.coefficients):
+        return None
+    equation = equations[0]
+    modulus = 1 + min(int(_magnitude(factor)) for _, factor in equation.coefficients)
+    reduced = [(name, _balanced(int(factor), modulus)) for name, factor in equation.coefficients]
+    coefficients = (*((name, factor) for name, factor in reduced if factor), (added, -modulus))
+    return Row(coefficients, _balanced(int(equation.constant), modulus), "==")
+
+
+def _balanced(number: int, modulus: int) -> int:
+    """The remainder that is nearest to zero."""
+    return number - modulus * ((2 * number + modulus) // (2 * modulus))
 
 
 def _coefficient(row: Row, variable: int) -> Number:

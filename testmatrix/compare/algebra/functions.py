@@ -183,6 +183,8 @@ def build(name: str, arguments: tuple[Any, ...]) -> Any:
         return _build_extremum(name, arguments)
     if name == "Identity":
         return arguments[0]
+    if name == "Where" and arguments[0] in (sympy.true, sympy.false):
+        return arguments[1] if arguments[0] == sympy.true else arguments[2]
     if name in ("LShift", "RShift") and arguments[1].is_Integer and 0 <= arguments[1] <= _MAX_BITS:
         factor = sympy.Integer(2) ** arguments[1]
         return arguments[0] * factor if name == "LShift" else _build_floor_div(arguments[0], factor)

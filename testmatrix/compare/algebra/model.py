@@ -23,6 +23,8 @@ from testmatrix.compare.algebra.variables import Assignment, Sort, Value, is_val
 
 _MAX_SYSTEMS = 120
 _MAX_DEPTH = 24
+#: Where a square is bounded by its tangents; more of them find out more, and each is a row.
+_TANGENTS = (-12, -2, 2, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +169,30 @@ class _Search:
         elif term.is_Pow and term.exp == 2 and term.base.is_integer:
             self._state(system, term - term.base, 0)
             self._state(system, term + term.base, 0)
-        elif term.is_Mul and len(term.args) == 2 and all(factor.is_nonnegative for factor in term.args):
-            one, other = term.args  # (one - 1) * (other - 1) >= 0 unless one of them is zero
-            cases = (sympy.Ge(-one, 0), sympy.Ge(-other, 0), sympy.Ge(term - one - other, -1))
-            system.choices.append(cases)
+            for point in _TANGENTS:
+                self._state(system, term - 2 * point * term.base, -(point**2))
+        elif term.is_Mul and len(term.args) == 2:
+            self._define_product(system, term)
+
+    def _define_product(self, system: _System, term: Any) -> None:
+        """A product lies between the planes that its factors' bounds span (McCormick, 1976)."""
+        one, other = term.args
+        (least, most), (lowest, highest) = self._bounds(one), self._bounds(other)
+        for bound, limit in ((least, lowest), (most, highest)):
+            if bound is not None and limit is not None:
+                self._state(system, term - bound * other - limit * one, -bound * limit)
+        for bound, limit in ((least, highest), (most, lowest)):
+            if bound is not None and limit is not None:
+                self._state(system, bound * other + limit * one - term, bound * limit)
+        if one.is_nonnegative and other.is_nonnegative and not (least and lowest):
+            # (one - 1) * (other - 1) >= 0 unless one of them is zero
+            system.choices.append((sympy.Ge(-one, 0), sympy.Ge(-other, 0), sympy.Ge(term - one - other, -1)))
+
+    def _bounds(self, factor: Any) -> tuple[Any, Any]:
+        """The least and the greatest value that single conditions leave a factor; None where they leave it open."""
+        least = max((one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == factor), default=None)
+        most = min((-one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == -factor), default=None)
+        return (sympy.Integer(0) if least is None and factor.is_nonnegative else least), most
 
     def _state(self, system: _System, expression: Any, bound: Any) -> None:
         self._add(system, canonical(sympy.Ge(expression, bound, evaluate=False)))

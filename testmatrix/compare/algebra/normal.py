@@ -134,11 +134,15 @@ def _multiplied_out(expression: Any) -> Any:
 
 
 def _size(expression: Any) -> int:
-    """How many terms an expression has when it is multiplied out, at most."""
+    """How many terms an expression has when it is multiplied out, at most; counted no further than to too many."""
+    too_many = _MAX_TERMS + 1
     if expression.is_Add:
-        return sum(map(_size, expression.args))
+        return min(sum(map(_size, expression.args)), too_many)
     if expression.is_Mul:
-        return math.prod(map(_size, expression.args))
+        size = 1
+        for factor in expression.args:
+            size = min(size * _size(factor), too_many)
+        return size
     if expression.is_Pow and expression.exp.is_Integer and expression.exp > 1:
-        return int(_size(expression.base) ** min(int(expression.exp), 64))
+        return int(min(_size(expression.base) ** min(int(expression.exp), _MAX_TERMS), too_many))
     return 1

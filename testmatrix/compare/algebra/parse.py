@@ -13,6 +13,7 @@ from typing import Any
 import sympy
 
 from testmatrix.compare.algebra.functions import FUNCTIONS, Undefined, build, number
+from testmatrix.compare.algebra.normal import canonical
 
 _MAX_TEXT = 20_000
 _MAX_NODES = 1_500
@@ -38,10 +39,14 @@ _CONSTANTS = {
     "False": sympy.false,
     "false": sympy.false,
 }
-_PYTHON_FUNCTIONS = {"min": "Min", "max": "Max", "abs": "Abs", "float": "ToFloat"}
+_PYTHON_FUNCTIONS = {"min": "Min", "max": "Max", "abs": "Abs", "float": "ToFloat", "sqrt": "OpaqueUnaryFn_sqrt"}
 
 #: From a name or a source in the text to its symbol; raises KeyError for what it does not know.
 Lookup = Callable[[str], Any]
+
+
+#: What sympy raises, here or there, at expressions that nobody has thought of.
+SYMPY_ERRORS = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
 
 
 class Unparsable(ValueError):
@@ -49,31 +54,35 @@ class Unparsable(ValueError):
 
 
 def parse(text: str, lookup: Lookup) -> Any:
-    """The condition as a sympy Boolean. Raises Unparsable."""
+    """The condition in normal form. Raises Unparsable."""
     try:
-        if len(text) > _MAX_TEXT:
-            raise Unparsable(f"longer than {_MAX_TEXT} characters")
-        tree = ast.parse(text.strip(), mode="eval").body
-        _check_size(tree)
-        return _boolean(_Reader(lookup).read(tree))
+        return canonical(_boolean(_Reader(lookup).read(_tree(text))))
     except Unparsable:
         raise
-    except (SyntaxError, RecursionError, MemoryError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
-        # Whatever an expression that nobody has thought of brings sympy to raise: the guard is carried as text.
+    except (SyntaxError, MemoryError, *SYMPY_ERRORS) as error:
         raise Unparsable(f"{type(error).__name__}: {error}") from None
 
 
 def parse_number(text: str, lookup: Lookup) -> Any:
     """An arithmetic expression (a replacement, a bound) as a sympy expression. Raises Unparsable."""
-    relation = parse(f"Eq({text}, testmatrix_value)", lambda name: _ANY if name == "testmatrix_value" else lookup(name))
-    sides = relation.args if isinstance(relation, sympy.Eq) else ()
-    found = [side for side in sides if side != _ANY]
-    if len(found) != 1:
+    try:
+        tree = _tree(text)
+        value = _Reader(lookup).read(tree)
+    except Unparsable:
+        raise
+    except (SyntaxError, MemoryError, *SYMPY_ERRORS) as error:
+        raise Unparsable(f"{type(error).__name__}: {error}") from None
+    if not isinstance(value, sympy.Expr):
         raise Unparsable("not a number")
-    return found[0]
+    return value
 
 
-_ANY = sympy.Symbol("testmatrix_value", real=True)
+def _tree(text: str) -> ast.expr:
+    if len(text) > _MAX_TEXT:
+        raise Unparsable(f"longer than {_MAX_TEXT} characters")
+    tree = ast.parse(text.strip(), mode="eval").body
+    _check_size(tree)
+    return tree
 
 
 def _check_size(tree: ast.AST) -> None:
@@ -131,6 +140,11 @@ class _Reader:
         name = _PYTHON_FUNCTIONS.get(node.func.id, node.func.id)
         if name in _RELATIONS and len(node.args) == 2:
             return _RELATIONS[name](self.read(node.args[0]), self.read(node.args[1]))
+        if name == "Piecewise":
+            return self._piecewise(node.args)
+        if name == "ITE" and len(node.args) == 3:
+            condition, then, otherwise = (_boolean(self.read(argument)) for argument in node.args)
+            return sympy.Or(sympy.And(condition, then), sympy.And(sympy.Not(condition), otherwise))
         if name in _LOGIC:
             return _LOGIC[name](*(_boolean(self.read(argument)) for argument in node.args))
         function = FUNCTIONS.get(name)
@@ -139,6 +153,16 @@ class _Reader:
         if function.arity not in (None, len(node.args)) or not node.args:
             raise Unparsable(f"{name} with {len(node.args)} arguments")
         return build(name, tuple(self.read(argument) for argument in node.args))
+
+    def _piecewise(self, cases: list[ast.expr]) -> Any:
+        """``Piecewise((a, condition), (b, True))`` as ``Where(condition, a, b)``."""
+        read = [[self.read(part) for part in case.elts] for case in cases if isinstance(case, ast.Tuple)]
+        if len(read) != len(cases) or any(len(case) != 2 for case in read) or not read or read[-1][1] != sympy.true:
+            raise Unparsable("a Piecewise that does not cover everything")
+        value = read[-1][0]
+        for branch, condition in reversed(read[:-1]):
+            value = build("Where", (_boolean(condition), branch, value))
+        return value
 
     def _compare(self, node: ast.Compare) -> Any:
         sides = [self.read(side) for side in (node.left, *node.comparators)]

@@ -15,10 +15,12 @@ from typing import Any, Literal
 import sympy
 
 from testmatrix.compare.algebra.conjunction import Conjunction, Solved, solved
+from testmatrix.compare.algebra.enumeration import enumerated_model
 from testmatrix.compare.algebra.evaluate import Unevaluable, holds
-from testmatrix.compare.algebra.functions import Undefined, exact
+from testmatrix.compare.algebra.functions import exact
 from testmatrix.compare.algebra.model import Model, Point, linear_model
 from testmatrix.compare.algebra.normal import canonical, conjuncts, negation, substitute
+from testmatrix.compare.algebra.parse import SYMPY_ERRORS
 from testmatrix.compare.algebra.search import searched_model
 from testmatrix.compare.algebra.solver import installed, z3_model
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, is_valid
@@ -102,6 +104,12 @@ class _Question:
 
     def beyond(self, accepting: Conjunction, *rejecting: Conjunction) -> _Answer:
         """Whether something is accepted that none of the others accepts."""
+        try:
+            return self._beyond(accepting, *rejecting)
+        except SYMPY_ERRORS:
+            return "unknown"  # one odd expression must not cost a run; the pair is reported as undecided
+
+    def _beyond(self, accepting: Conjunction, *rejecting: Conjunction) -> _Answer:
         base = solved(accepting.conditions)
         if base.is_empty:
             return "none"
@@ -135,19 +143,23 @@ class _Question:
     def _model_of(self, conditions: frozenset[Any]) -> Model:
         ways: list[Callable[[], Model]] = [
             lambda: self._recorded_model(conditions),
-            lambda: linear_model(conditions, self._sorts, self._recorded, self._deadline),
+            lambda: self._linear_model(conditions),
             lambda: searched_model(conditions, self._sorts, self._recorded, self._deadline),
+            lambda: enumerated_model(conditions, self._sorts, self._recorded, self._deadline, self._linear_model),
         ]
         if self._ask_z3:
             ways.append(lambda: z3_model(conditions, self._sorts, self._deadline))
         for way in ways:
             try:
                 found = way()
-            except (Unevaluable, Undefined, RecursionError, OverflowError):
+            except SYMPY_ERRORS:
                 continue  # this way has no answer
             if found != "unknown":
                 return found
         return "unknown"
+
+    def _linear_model(self, conditions: frozenset[Any]) -> Model:
+        return linear_model(conditions, self._sorts, self._recorded, self._deadline)
 
     def _recorded_model(self, conditions: frozenset[Any]) -> Model:
         names = {symbol.name for one in conditions for symbol in one.free_symbols}

@@ -14,7 +14,7 @@ import sympy
 from testmatrix.compare.algebra.conjunction import Conjunction
 from testmatrix.compare.algebra.functions import exact, number
 from testmatrix.compare.algebra.normal import canonical, conjuncts, fixed
-from testmatrix.compare.algebra.parse import Unparsable, parse, parse_number
+from testmatrix.compare.algebra.parse import SYMPY_ERRORS, Unparsable, parse, parse_number
 from testmatrix.compare.algebra.variables import Sort, Value, variable
 from testmatrix.compare.guards.discrete import Atom, atoms_of, is_number, static_extents
 from testmatrix.compare.numbers.constants import ints_of
@@ -139,7 +139,7 @@ class _Reading:
             return
         first = self._of_symbol(symbol)
         for source in map(stable_source, symbol.sources[1:]):
-            self._add(sympy.Eq(first, self._source(source, self.sorts[str(first.name)])), symbol)
+            self._add(canonical(sympy.Eq(first, self._source(source, self.sorts[str(first.name)]))), symbol)
         if symbol.replacement:
             self._add_number(first, sympy.Eq, symbol.replacement, symbol)
         if symbol.lower not in _UNBOUNDED:
@@ -147,7 +147,7 @@ class _Reading:
         if symbol.upper not in _UNBOUNDED:
             self._add_number(first, sympy.Le, symbol.upper, symbol)
         if symbol.kind == "bool":
-            self._add(sympy.Le(first, 1), symbol)
+            self._add(canonical(sympy.Le(first, 1)), symbol)
         for source in map(stable_source, symbol.sources):
             self._record(source, symbol.hint)
 
@@ -159,8 +159,8 @@ class _Reading:
 
     def _add_number(self, left: Any, relation: Any, text: str, origin: Symbol) -> None:
         try:
-            self._add(relation(left, parse_number(text, self._look_up)), origin)
-        except Unparsable as error:
+            self._add(canonical(relation(left, parse_number(text, self._look_up))), origin)
+        except (Unparsable, *SYMPY_ERRORS) as error:
             sign = {sympy.Eq: "==", sympy.Ge: ">=", sympy.Le: "<="}[relation]
             self._carry(f"{left} {sign} {text}", str(error))
 
@@ -183,7 +183,7 @@ class _Reading:
         return stable_source(symbol.sources[0]) if symbol is not None and symbol.sources else name
 
     def _add(self, condition: Any, origin: Guard | Symbol) -> None:
-        for part in conjuncts(canonical(condition)):
+        for part in conjuncts(condition):
             if part != sympy.true:
                 self.conditions.setdefault(part, origin)
 
