@@ -66,7 +66,7 @@ def pytest_sessionstart() -> None:
         _time_function(regions._Call, attribute, "recording")
     for owner, attribute in ((guards, "read"), (compiles, "_ops"), (compiles, "_opened"), (gradients, "_gradients")):
         _time_function(owner, attribute, "recording")
-    for attribute in ("compare_test", "int_rows", "mark_unstable"):
+    for attribute in ("compare_observations", "number_rows", "mark_unstable"):
         _time_function(exploration, attribute, "comparing")
     _time_function(runner, "runtestprotocol", "tests")
     running = cell.running

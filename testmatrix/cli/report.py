@@ -31,7 +31,7 @@ def report(ctx: click.Context, file: Path, form: str, output: Path | None, ints:
     """
     if output is not None:
         check_writable(output, "--output")
-    found = _read(file)
+    found = read_report(file)
     terminal = output is None and sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if terminal else _FILE_WIDTH
     page = "" if output is None else str(output)
@@ -61,11 +61,11 @@ def rendered(
         return encode(report).decode()
     if form == "markdown":
         return int_table_markdown(report, file, page) if ints else markdown(report)
-    lines = int_table(report) if ints else summary_lines(report, width=width, color=color, warnings_shown=None)
+    lines = int_table(report) if ints else summary_lines(report, width=width, color=color, warnings_shown=None, file=file)
     return "\n".join(lines) + "\n"
 
 
-def _read(path: Path) -> Report:
+def read_report(path: Path) -> Report:
     try:
         return decode(path.read_bytes(), str(path))
     except OSError as error:

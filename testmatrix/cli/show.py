@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from testmatrix.cli.report import _read as read_report
+from testmatrix.cli.report import read_report
 from testmatrix.report.show.lookup import find
 from testmatrix.report.show.page import show_lines
 

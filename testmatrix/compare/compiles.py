@@ -106,16 +106,18 @@ def _evidence(one: Compared) -> dict[str, Evidence]:
 def _difference(one: GuardDifference, compared: Compared, shared: Mapping[str, Evidence]) -> Difference:
     frame, call = compared.pair.other.frame, compared.pair.call
     missing = one.kind == "guard.missing"
-    checked = f"{one.guard} on {one.source or 'the process'} ({first_line(one.text, 80)})"
-    witness = ", ".join(f"{source}={value}" for source, value in one.witness)
+    # A condition on numbers names its sources; what a discrete one says may not.
+    checked = first_line(one.text if one.source and one.source in one.text else f"{one.source or 'the process'} {one.text}", 80)
+    telling = [(source, value) for source, value in one.witness if source in f"{one.source} {one.text}"] or one.witness
+    witness = first_line(", ".join(f"{source}={value}" for source, value in telling), 80)
     accepted = compared.run.cell if missing else compared.reference.cell
     return Difference(
         kind=one.kind,
         severity="warning" if missing else "info",
         cell=compared.run.cell,
         reference=compared.reference.cell,
-        left=f"{checked} is {'not checked' if missing else 'checked'}",
-        right=f"{'checked' if missing else 'not checked'} (accepted by {accepted} alone: {first_line(witness, 120)})",
+        left=f"{checked} is {'not checked' if missing else 'checked'}: {witness} is {'accepted' if missing else 'rejected'}",
+        right="rejected" if missing else "accepted",
         region=frame,
         path=f"{one.guard} {one.source} {one.text}",
         call=call.number,

@@ -9,8 +9,9 @@ from testmatrix.compare.compiles import compared_compiles, guard_differences, gu
 from testmatrix.compare.counts import compare_counts
 from testmatrix.compare.difference import SEVERITIES, Difference, fold
 from testmatrix.compare.finding import Finding
-from testmatrix.compare.ints import int_rows, specialised_ints
 from testmatrix.compare.lineup import CallKey, keyed_calls
+from testmatrix.compare.numbers.rows import number_rows
+from testmatrix.compare.numbers.specialised import specialised_numbers
 from testmatrix.compare.outcomes import BAD, compare_outcomes
 from testmatrix.compare.regions import compare_regions
 from testmatrix.grid import Grid
@@ -49,7 +50,7 @@ def compare_observations(observations: Mapping[str, Observation], grid: Grid) ->
     findings = [
         *compare_outcomes(observations, cells),
         *fold(test, differences, cells),
-        *specialised_ints(int_rows(observations, grid), observations, grid),
+        *specialised_numbers(number_rows(observations, grid), observations, grid),
     ]
     return Comparison(tuple(sorted(findings, key=_order)), guard_notes(compared, observations, cells))
 

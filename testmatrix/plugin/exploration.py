@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from testmatrix.compare.control import mark_unstable
 from testmatrix.compare.finding import Finding, IntRow
-from testmatrix.compare.ints import int_rows
+from testmatrix.compare.numbers.rows import number_rows
 from testmatrix.compare.whole import compare_observations
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import ORACLE, Note, Observation, RegionCall
@@ -72,7 +72,7 @@ class Explorer:
             observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
             compared = compare_observations(observations, self.grid)
         findings = self._controlled(compared.findings, observations, count) if self.control else compared.findings
-        ints = int_rows(observations, self.grid)
+        ints = number_rows(observations, self.grid)
         noted = {name: _noted(one, compared.notes.get(name, ())) for name, one in observations.items()}
         return Explored(observations=noted, findings=findings, ints=ints, runs=count.runs)
 

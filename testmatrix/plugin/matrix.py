@@ -97,7 +97,9 @@ class MatrixPlugin:
             return
         terminalreporter.section("testmatrix")
         width = terminalreporter._tw.fullwidth
-        *lines, self._last_line = summary_lines(self._report, width=width, color=terminalreporter._tw.hasmarkup)
+        written = self._matrix.options.json if not self._failure else None
+        color = terminalreporter._tw.hasmarkup
+        *lines, self._last_line = summary_lines(self._report, width=width, color=color, file=str(written or ""))
         for line in lines:
             terminalreporter.write_line(line)
         if self._failure:

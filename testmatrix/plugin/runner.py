@@ -19,8 +19,8 @@ from testmatrix.plugin.count_assertions import CountAssertion
 from testmatrix.plugin.exploration import Request
 from testmatrix.plugin.fixtures import CellFixtures
 from testmatrix.plugin.pristine import Pristine
-from testmatrix.torch_adapter import cell as cells
 from testmatrix.torch_adapter import capabilities, exceptions
+from testmatrix.torch_adapter import cell as cells
 from testmatrix.torch_adapter.recording import Recording
 
 #: How many functions with failing count assertions a test may have one after the other.

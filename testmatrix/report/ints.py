@@ -12,6 +12,7 @@ from testmatrix.compare.numbers.patterns import pattern
 from testmatrix.compare.numbers.reasons import BY_DESIGN, FORCED, SETTING, family
 from testmatrix.compare.numbers.rows import meant_to_carry
 from testmatrix.report.build import cell_values, int_cell
+from testmatrix.report.markdown import escaped
 from testmatrix.report.model import IntEntry, IntResult, NumberEntry, Report
 from testmatrix.report.terminal import int_line
 
@@ -124,7 +125,7 @@ def _reasons(report: Report, code: str = "") -> list[str]:
         preferred = int_cell(report.run)
         cell = preferred if preferred in cells else next(iter(cells), "")
         for reason, places in _counted(_entries(report, number), cell):
-            told = _escape(reason) if code else reason
+            told = escaped(reason) if code else reason
             lines.append(f"{title} constant in {cell}: {len(places)} × {told}, first at {code}{places[0]}{code}")
     return lines
 
@@ -172,16 +173,9 @@ def _generated_by(report: Report, file: str, page: str) -> str:
 
 
 def _markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    head, *rest = [[_escape(text) for text in row] for row in rows]
+    head, *rest = [[escaped(text) for text in row] for row in rows]
     rule = ["---", "--:", *("---" for _ in head[2:])]
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rest])
-
-
-def _escape(text: str) -> str:
-    """Text that Markdown shows as it is, also inside a table."""
-    for character in "\\`*_<|":
-        text = text.replace(character, f"\\{character}")
-    return text
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

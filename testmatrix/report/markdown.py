@@ -20,7 +20,7 @@ def markdown(report: Report, *, shown: int = 20) -> str:
         parts.append(f"{len(rows) - shown} more causes are in the JSON report.")
     notes = note_lines(report, _NO_LIMIT)
     if notes:
-        parts.append("\n".join(f"- {_escape(note.removeprefix('note: '))}" for note in notes))
+        parts.append("\n".join(f"- {escaped(note.removeprefix('note: '))}" for note in notes))
     parts.append(f"**{int_line(report)}**")
     return "\n\n".join(parts) + "\n"
 
@@ -38,7 +38,7 @@ def _table(rows: list[tuple[CauseEntry, FindingEntry]], report: Report) -> str:
     for cause, first in rows:
         severity = "unstable" if cause.verdict == "unstable" else first.severity
         cells = cells_text(first.cells, report)
-        fields = (severity, f"`{cause.kind}`", cells, str(cause.tests), _escape(cause.summary), f"`{cause.cause}`")
+        fields = (severity, f"`{cause.kind}`", cells, str(cause.tests), escaped(cause.summary), f"`{cause.cause}`")
         lines.append(f"| {' | '.join(fields)} |")
     return "\n".join(lines)
 
@@ -48,7 +48,7 @@ def _reruns(rows: list[tuple[CauseEntry, FindingEntry]]) -> str:
     return f"<details><summary>See one again</summary>\n\n```sh\n{commands}\n```\n\n</details>"
 
 
-def _escape(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is, also inside a table."""
     for character in "\\`*_<|":
         text = text.replace(character, f"\\{character}")

@@ -179,7 +179,7 @@ def decode(data: bytes, where: str = "the report") -> Report:
     again = "write one with --testmatrix-json=FILE"
     try:
         head = msgspec.json.decode(data, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"{where} is no JSON report of testmatrix ({error}): {again}") from error
     if head.format != FORMAT:
         raise UsageError(f"{where} is no JSON report of testmatrix (format {head.format!r}): {again}")

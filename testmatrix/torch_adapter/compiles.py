@@ -113,7 +113,7 @@ def on_guards(guard_manager: Any, f_locals: Any, builder: Any) -> None:
         recording.tell("guards", f"guard kind {kind} is not known to this version: carried as text")
     if found.left_out:
         recording.tell(
-            "guards", f"guard_filter_fn left out {found.left_out} guards of {attempt.frame}: sizes and ints may go unchecked"
+            "guards", f"guard_filter_fn leaves out guards of {attempt.frame} ({found.left_out}): sizes and ints may go unchecked"
         )
     attempt.made = _compile_of(attempt, found)
 

@@ -78,8 +78,9 @@ class Matrix:
         return found[0]
 
     def clean(self) -> bool:
-        """No finding, and no fault of the recorder's."""
-        return not self.findings and not [note for note in self.read.notes if note.kind == "recorder"]
+        """No finding but of numbers that torch keeps constant, and no fault of the recorder's."""
+        told = [one for one in self.findings if one.kind != "guard.specialized" or one.severity == "error"]
+        return not told and not [note for note in self.read.notes if note.kind == "recorder"]
 
 
 class RunMatrix(Protocol):
