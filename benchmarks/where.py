@@ -15,12 +15,15 @@ from typing import Any
 
 import pytest
 
+COMPARING = "comparing"
+COMPARING_GUARDS = "comparing guards"
+
 spent: dict[str, float] = {}
 _stack: list[list[float]] = []
 
 
 @contextmanager
-def _timed(name: str) -> Generator[None]:
+def timed(name: str) -> Generator[None]:
     started = time.perf_counter()
     _stack.append([0.0])
     try:
@@ -36,11 +39,11 @@ def _timed(name: str) -> Generator[None]:
 def _time_function(owner: Any, attribute: str, name: str) -> None:
     original: Callable[..., Any] = getattr(owner, attribute)
 
-    def timed(*args: Any, **kwargs: Any) -> Any:
-        with _timed(name):
+    def measured(*args: Any, **kwargs: Any) -> Any:
+        with timed(name):
             return original(*args, **kwargs)
 
-    setattr(owner, attribute, timed)
+    setattr(owner, attribute, measured)
 
 
 class _TimedContext(AbstractContextManager[Any]):
@@ -50,15 +53,16 @@ class _TimedContext(AbstractContextManager[Any]):
         self._inner, self._name = inner, name
 
     def __enter__(self) -> Any:
-        with _timed(self._name):
+        with timed(self._name):
             return self._inner.__enter__()
 
     def __exit__(self, *details: Any) -> bool | None:
-        with _timed(self._name):
+        with timed(self._name):
             return self._inner.__exit__(*details)
 
 
 def pytest_sessionstart() -> None:
+    from testmatrix.compare import whole
     from testmatrix.plugin import exploration, runner
     from testmatrix.torch_adapter import cell, compiles, gradients, guards, regions
 
@@ -67,7 +71,9 @@ def pytest_sessionstart() -> None:
     for owner, attribute in ((guards, "read"), (compiles, "_ops"), (compiles, "_opened"), (gradients, "_gradients")):
         _time_function(owner, attribute, "recording")
     for attribute in ("compare_observations", "number_rows", "mark_unstable"):
-        _time_function(exploration, attribute, "comparing")
+        _time_function(exploration, attribute, COMPARING)
+    for attribute in ("compared_compiles", "guard_differences", "guard_notes"):
+        _time_function(whole, attribute, COMPARING_GUARDS)
     _time_function(runner, "runtestprotocol", "tests")
     running = cell.running
     cell.running = lambda *args, **kwargs: _TimedContext(running(*args, **kwargs), "cells")  # type: ignore[assignment]

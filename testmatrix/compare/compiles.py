@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,11 @@ from testmatrix.compare.pairing import Pair, entries_of, paired_compiles
 from testmatrix.compare.pins import first_comparable
 from testmatrix.compare.wording import first_line, signature, stable_region, stable_source, stable_text
 from testmatrix.grid import Grid
-from testmatrix.observation import Note, Observation
+from testmatrix.guard_kinds import category
+from testmatrix.observation import Note, Observation, Symbol
+
+#: What is torch's own, in a source or a payload.
+_TORCH = re.compile(r"\btorch\.|\['torch'\]|__import_torch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,21 @@ def _compared(runs: Sequence[Observation], grid: Grid) -> Iterator[Compared]:
 
 
 def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
-    """``guard.missing`` and ``guard.extra``."""
+    """``guard.missing`` and ``guard.extra``: of each pair of compiles one, which names the condition that tells most."""
     found: list[Difference] = []
     for one in compared:
-        if one.comparison.differences:
-            shared = _evidence(one)
-            found.extend(_difference(difference, one, shared) for difference in one.comparison.differences)
+        shared = _evidence(one) if one.comparison.differences else {}
+        for kind in ("guard.missing", "guard.extra"):
+            alike = sorted((each for each in one.comparison.differences if each.kind == kind), key=_least_telling)
+            if alike:
+                found.append(_difference(alike[0], alike[1:], one, shared))
     return found
+
+
+def _least_telling(one: GuardDifference) -> tuple[bool, bool]:
+    """Numbers first, then what is the suite's own; what a trace that took another way looked at inside torch is last."""
+    numeric = isinstance(one.origin, Symbol) or category(one.guard) in ("numeric", "constant")
+    return bool(_TORCH.search(f"{one.source} {one.text}")), not numeric
 
 
 def guard_notes(
@@ -103,35 +116,48 @@ def _evidence(one: Compared) -> dict[str, Evidence]:
     }
 
 
-def _difference(one: GuardDifference, compared: Compared, shared: Mapping[str, Evidence]) -> Difference:
+def _difference(
+    one: GuardDifference, others: Sequence[GuardDifference], compared: Compared, shared: Mapping[str, Evidence]
+) -> Difference:
     frame, call = compared.pair.other.frame, compared.pair.call
     missing = one.kind == "guard.missing"
-    # A condition on numbers names its sources; what a discrete one says may not.
-    checked = first_line(one.text if one.source and one.source in one.text else f"{one.source or 'the process'} {one.text}", 80)
-    telling = [(source, value) for source, value in one.witness if source in f"{one.source} {one.text}"] or one.witness
-    witness = first_line(", ".join(f"{source}={value}" for source, value in telling), 80)
-    accepted = compared.run.cell if missing else compared.reference.cell
+    more = f" (and {len(others)} more)" if others else ""
     return Difference(
         kind=one.kind,
         severity="warning" if missing else "info",
         cell=compared.run.cell,
         reference=compared.reference.cell,
-        left=f"{checked} is {'not checked' if missing else 'checked'}: {witness} is {'accepted' if missing else 'rejected'}",
+        left=f"{_checked(one)}{more} is {'not checked' if missing else 'checked'}: {_told(one)}",
         right="rejected" if missing else "accepted",
         region=frame,
         path=f"{one.guard} {one.source} {one.text}",
         call=call.number,
         frame=one.line,
         signature=signature(one.kind, stable_region(frame), one.guard, stable_source(one.source), stable_text(one.text)),
-        same=one.text,
+        same="\n".join([one.text, *(other.text for other in others)]),
         detail={
             "guard": one.guard,
             "source": one.source,
             "text": one.text,
+            "others": [f"{other.source}: {other.guard} {other.text}" for other in others],
             "witness": dict(one.witness),
-            "accepted_by": accepted,
+            "accepted_by": compared.run.cell if missing else compared.reference.cell,
             "line": one.line,
             "context": list(one.origin.context) if one.origin is not None else [],
             **shared,
         },
     )
+
+
+def _checked(one: GuardDifference) -> str:
+    """The condition; one on numbers names its sources, a discrete one may not."""
+    named = one.source and one.source in one.text
+    return first_line(one.text if named else f"{one.source or one.guard} {one.text}", 80)
+
+
+def _told(one: GuardDifference) -> str:
+    """The witness, as far as it is on what the condition is on."""
+    verdict = "accepted" if one.kind == "guard.missing" else "rejected"
+    telling = [(source, value) for source, value in one.witness if source in f"{one.source} {one.text}"] or one.witness
+    values = ", ".join(value if source == one.guard else f"{source}={value}" for source, value in telling)
+    return f"{first_line(values, 80)} is {verdict}"

@@ -155,13 +155,24 @@ def _discrete_differences(
             )
 
 
+#: What an input is that a discrete condition rejects, where no value of it can be named.
+_OTHERWISE: Mapping[str, str] = {
+    "tensor": "a tensor of another class, dtype, device or layout",
+    "type": "an object of another type",
+    "identity": "another object",
+    "structure": "one of another length, or with other keys",
+    "aliasing": "one that shares memory with others, or does not",
+    "process": "another state of the process",
+}
+
+
 def _otherwise(atom: Atom, origin: Guard) -> tuple[tuple[str, str], ...]:
-    """An input that an atom rejects: a value of the same type where there is one to name, or else what it must not be."""
+    """An input that an atom rejects: a value of the same type where there is one to name, or else what it would have to be."""
     if origin.kind in CONSTANT_KINDS and origin.value_type == "bool":
         return ((atom.source, str(origin.value != "True")),)
-    if origin.kind in CONSTANT_KINDS and origin.value_type == "str":
-        return ((atom.source, f"{origin.value[:1]}other than {origin.value[1:]}"),)
-    return ((atom.source or "the process", f"anything for which {atom.kind} does not hold"),)
+    if origin.kind in CONSTANT_KINDS and origin.value_type == "str" and origin.value:
+        return ((atom.source, f"{origin.value[:-1]}_{origin.value[-1]}"),)
+    return ((atom.source or atom.kind, _OTHERWISE.get(category(atom.kind), "another value")),)
 
 
 def _joint(numeric: RelationKind, kinds: set[str]) -> RelationKind:
