@@ -101,8 +101,8 @@ def main() -> None:
         wholes.append(matrix.wall / sum(single.wall for single in singles.values()))
         for name, seconds in {**where, "the rest": matrix.wall - sum(where.values())}.items():
             shares.setdefault(name, []).append(seconds / matrix.wall)
-        seconds = f"bare {beside.wall:.1f} s, one cell {recorded.wall:.1f} s, matrix {matrix.wall:.1f} s"
-        print(f"repeat {repeat + 1}: {seconds}", flush=True)
+        walls_said = f"bare {beside.wall:.1f} s, one cell {recorded.wall:.1f} s, matrix {matrix.wall:.1f} s"
+        print(f"repeat {repeat + 1}: {walls_said}", flush=True)
     show("one cell recorded ÷ bare, wall", walls, 1.10)
     show("one cell recorded ÷ bare, peak memory", memories, 1.10)
     show("four cells and the oracle in one run ÷ four bare runs, wall", wholes, 1.0)
