@@ -17,8 +17,7 @@ from testmatrix.compare.pairing import Pair, entries_of, paired_compiles
 from testmatrix.compare.pins import first_comparable
 from testmatrix.compare.wording import first_line, signature, stable_region, stable_source, stable_text
 from testmatrix.grid import Grid
-from testmatrix.guard_kinds import category
-from testmatrix.observation import Note, Observation, Symbol
+from testmatrix.observation import Note, Observation
 
 #: What is torch's own, in a source or a payload.
 _TORCH = re.compile(r"\btorch\.|\['torch'\]|__import_torch")
@@ -55,21 +54,22 @@ def _compared(runs: Sequence[Observation], grid: Grid) -> Iterator[Compared]:
 
 
 def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
-    """``guard.missing`` and ``guard.extra``: of each pair of compiles one, which names the condition that tells most."""
+    """``guard.missing`` and ``guard.extra``: one for each condition.
+
+    A trace that took another way looks at other things inside torch; these are told with the first condition that is not on
+    torch's own, or with each other where there is none.
+    """
     found: list[Difference] = []
     for one in compared:
         shared = _evidence(one) if one.comparison.differences else {}
         for kind in ("guard.missing", "guard.extra"):
-            alike = sorted((each for each in one.comparison.differences if each.kind == kind), key=_least_telling)
-            if alike:
-                found.append(_difference(alike[0], alike[1:], one, shared))
+            alike = [each for each in one.comparison.differences if each.kind == kind]
+            inside = [each for each in alike if _TORCH.search(f"{each.source} {each.text}")]
+            telling = [each for each in alike if each not in inside] or inside[:1]
+            for position, each in enumerate(telling):
+                others = [other for other in inside if other is not each] if position == 0 else []
+                found.append(_difference(each, others, one, shared))
     return found
-
-
-def _least_telling(one: GuardDifference) -> tuple[bool, bool]:
-    """Numbers first, then what is the suite's own; what a trace that took another way looked at inside torch is last."""
-    numeric = isinstance(one.origin, Symbol) or category(one.guard) in ("numeric", "constant")
-    return bool(_TORCH.search(f"{one.source} {one.text}")), not numeric
 
 
 def guard_notes(
@@ -139,7 +139,7 @@ def _difference(
             "guard": one.guard,
             "source": one.source,
             "text": one.text,
-            "others": [f"{other.source}: {other.guard} {other.text}" for other in others],
+            **({"others": [f"{other.source}: {other.guard} {other.text}" for other in others]} if others else {}),
             "witness": dict(one.witness),
             "accepted_by": compared.run.cell if missing else compared.reference.cell,
             "line": one.line,
