@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from testmatrix.compare.difference import Difference
 from testmatrix.compare.finding import Evidence
@@ -23,6 +23,10 @@ from testmatrix.observation import Note, Observation
 _TORCH = re.compile(r"\btorch\.|\['torch'\]|__import_torch")
 
 
+#: Cell, region, and the number of a call of it.
+WrongCall = tuple[str, str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A pair of compiles, the observations that they are of, and how their guards compare."""
@@ -33,12 +37,17 @@ class Compared:
     comparison: GuardComparison
 
 
-def compared_compiles(observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str]) -> list[Compared]:
-    """Every pair of compiles of each cell and the first one that it may be compared with, in grid order."""
-    return list(_compared([observations[cell] for cell in cells], grid))
+def compared_compiles(
+    observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str], wrong: Collection[WrongCall] = ()
+) -> list[Compared]:
+    """Every pair of compiles of each cell and the first one that it may be compared with, in grid order.
+
+    ``wrong`` are the calls that gave a result that is not eager's.
+    """
+    return list(_compared([observations[cell] for cell in cells], grid, wrong))
 
 
-def _compared(runs: Sequence[Observation], grid: Grid) -> Iterator[Compared]:
+def _compared(runs: Sequence[Observation], grid: Grid, wrong: Collection[WrongCall]) -> Iterator[Compared]:
     for position, run in enumerate(runs):
         reference = first_comparable(grid, runs[:position], run)
         if reference is None:
@@ -49,8 +58,24 @@ def _compared(runs: Sequence[Observation], grid: Grid) -> Iterator[Compared]:
                 continue
             if pair.reference.breaks != pair.other.breaks:
                 continue  # a graph that ends elsewhere checks less, and what follows is another frame: a ``compile.break``
-            comparison = compare_guards(pair.reference, pair.other, governed, versions=(reference.torch, run.torch))
-            yield Compared(reference, run, pair, comparison)
+            theirs, wrongly = pair.reference, None
+            if pair.first is not None and _is_stale(pair, run.cell, wrong):
+                theirs, wrongly = pair.first, pair.reference
+            versions = reference.torch, run.torch
+            comparison = compare_guards(theirs, pair.other, governed, wrongly=wrongly, versions=versions)
+            yield Compared(reference, run, replace(pair, reference=theirs), comparison)
+
+
+def _is_stale(pair: Pair, cell: str, wrong: Collection[WrongCall]) -> bool:
+    """Whether a graph was used once more for inputs that it is no graph for.
+
+    That shows in two things together: the result is right for the inputs that it was made for and wrong for these, and the
+    reference, which made a graph for each, made two that do different things.
+    """
+    if pair.reused is None or pair.first is None or pair.first.ops == pair.reference.ops:
+        return False
+    later, earlier = ((cell, pair.call.region, call.number) for call in (pair.call, pair.reused))
+    return later in wrong and earlier not in wrong
 
 
 def guard_differences(compared: Sequence[Compared]) -> list[Difference]:

@@ -39,6 +39,8 @@ class Pair:
     reference: Compile
     other: Compile
     call: CallKey  #: the later of the calls that triggered them
+    reused: CallKey | None = None  #: the call that ``other`` was made for, where it took the inputs of a later one, too
+    first: Compile | None = None  #: what the reference made for that call
 
 
 def entries_of(observation: Observation) -> list[Entry]:
@@ -83,7 +85,8 @@ def _pairs(theirs: Sequence[Entry], ours: Sequence[Entry], calls: set[CallKey]) 
     for entry in left:
         served = _served_by(entry, ours)
         if served is not None:
-            pairs.append(Pair(entry.compiled, served.compiled, entry.call))
+            first = next((one.compiled for one in theirs if one.call == served.call), None)
+            pairs.append(Pair(entry.compiled, served.compiled, entry.call, served.call, first))
     return pairs
 
 

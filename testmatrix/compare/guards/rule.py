@@ -16,7 +16,7 @@ from testmatrix.compare.algebra.conjunction import Conjunction
 from testmatrix.compare.algebra.functions import number
 from testmatrix.compare.algebra.normal import fixed
 from testmatrix.compare.algebra.relation import LIMIT, Relation, RelationKind, Witness, relate
-from testmatrix.compare.algebra.variables import Sort, Value, variable
+from testmatrix.compare.algebra.variables import Assignment, Sort, Value, variable
 from testmatrix.compare.guards.accept import AcceptSet, accept_set
 from testmatrix.compare.guards.discrete import IMPLY_TYPE, Atom
 from testmatrix.compare.guards.readable import readable, readable_number
@@ -72,13 +72,16 @@ def compare_guards(
     other: Compile,
     governed: frozenset[str],
     *,
+    wrongly: Compile | None = None,
     versions: tuple[str, str] = ("", ""),
     limit: float = LIMIT,
     ask_z3: bool = True,
 ) -> GuardComparison:
     """What ``other`` no longer checks (missing) or checks beyond ``reference`` (extra), apart from what ``governed`` explains.
 
-    ``versions`` are the torch versions that made the two. Where they differ, what only one of them may have is set aside.
+    ``wrongly`` is a compile whose inputs ``other`` took although its graph is none for them: that it carries the numbers that
+    are others there as symbols explains nothing then. ``versions`` are the torch versions that made the two. Where they differ,
+    what only one of them may have is set aside.
     """
     if reference.guards == other.guards and reference.symbols == other.symbols:
         return _EQUAL
@@ -90,8 +93,11 @@ def compare_guards(
         set_aside = _not_shared(left, right, versions)
         left, right = left.understood(), right.understood()
     kinds = governed_kinds(governed)
-    constants = shared_constants(left, right, kinds)
-    relation = _numeric_relation(left, right, constants, limit, ask_z3)
+    taken = accept_set(wrongly).recorded if wrongly is not None else {}
+    constants = {
+        source: value for source, value in shared_constants(left, right, kinds).items() if taken.get(source, value) == value
+    }
+    relation = _numeric_relation(left, right, {**right.recorded, **taken, **constants}, constants, limit, ask_z3)
     differences = (
         *_numeric_difference("guard.missing", relation.right_only, left),
         *_numeric_difference("guard.extra", relation.left_only, right),
@@ -119,12 +125,16 @@ def _not_shared(left: AcceptSet, right: AcceptSet, versions: tuple[str, str]) ->
 
 
 def _numeric_relation(
-    reference: AcceptSet, other: AcceptSet, constants: Mapping[str, Value], limit: float, ask_z3: bool
+    reference: AcceptSet,
+    other: AcceptSet,
+    recorded: Assignment,
+    constants: Mapping[str, Value],
+    limit: float,
+    ask_z3: bool,
 ) -> Relation:
     sorts = {**other.numeric.sorts, **reference.numeric.sorts}
     sides = (specialised(one, constants, sorts) for one in (reference, other))
-    recorded = {**reference.recorded, **other.recorded, **constants}
-    return relate(*sides, recorded=recorded, limit=limit, ask_z3=ask_z3)
+    return relate(*sides, recorded={**reference.recorded, **recorded}, limit=limit, ask_z3=ask_z3)
 
 
 def _numeric_difference(

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from testmatrix.compare.guards.accept import accept_set
 from testmatrix.compare.guards.rule import GuardDifference, compare_guards
 from testmatrix.compare.whole import compare_test
-from testmatrix.observation import Compile, GraphBreak, Guard, Symbol
+from testmatrix.observation import ORACLE, Compile, GraphBreak, Guard, Observation, Symbol
 
 INTS = frozenset({"ints"})
 SHAPES = frozenset({"ints", "sizes", "strides"})
@@ -192,3 +192,26 @@ def test_how_sizes_are_handed_on_is_explained_by_shapes() -> None:
     length = Guard(kind="SEQUENCE_LENGTH", source="L['x'].shape", text="len(L['x'].shape) == 2")
     assert differences(compiled(), compiled(length), frozenset({"sizes"})) == ()
     assert [one.kind for one in differences(compiled(), compiled(length), frozenset({"floats"}))] == ["guard.extra"]
+
+
+def test_a_graph_that_was_used_for_other_inputs_with_a_wrong_result_lacks_a_guard() -> None:
+    """Each static cell makes two graphs that differ; the cell with symbols makes one, which is wrong for the second call."""
+
+    def run(cell: str, results: tuple[int, int], *compiles: Compile) -> Observation:
+        calls = [call(value, index, arguments={"L['n']": 5 + index}) for index, value in enumerate(results)]
+        return observe(cell, *calls, compiles=compiles)
+
+    first = compiled(constant("L['n']", 5))
+    second = replace(first, guards=(constant("L['n']", 6),), ops=("torch.add",), region_call=1)
+    carried = compiled(type_match("L['n']", "int"), symbols=[int_symbol()])
+    made = {ORACLE: run(ORACLE, (1, 2)), **{cell: run(cell, (1, 2), first, second) for cell in CELLS}}
+    made[UNSPEC] = run(UNSPEC, (1, 2), carried)
+    assert compare_test(made, GRID) == ()  # a graph that does for both needs no guard
+    made[UNSPEC] = run(UNSPEC, (1, 1), carried)
+    missing = [one for one in compare_test(made, GRID) if one.kind == "guard.missing"]
+    assert [(one.cells, one.evidence["text"], one.evidence["witness"]) for one in missing] == [
+        ((UNSPEC,), "L['n'] == 5", {"L['n']": "6"})
+    ]
+    same = replace(second, ops=first.ops)
+    made |= {cell: run(cell, (1, 2), first, same) for cell in CELLS if cell != UNSPEC}
+    assert [one.kind for one in compare_test(made, GRID)] == ["output.value"]  # wrong, but no other graph
