@@ -111,6 +111,15 @@ def sort_of(source: str, value_type: str = "int") -> Sort:
     return "float" if value_type == "float" else "int"
 
 
+def _sort(symbol: Symbol, source: str) -> Sort:
+    """The sort of one source of a symbol; an int may share its symbol with a size."""
+    if symbol.kind in ("float", "bool"):
+        return symbol.kind
+    if symbol.kind in ("size", "stride") and source == stable_source(symbol.sources[0]):
+        return "extent"
+    return sort_of(source)
+
+
 class _Reading:
     """Collects the numeric conditions of one compile."""
 
@@ -135,11 +144,11 @@ class _Reading:
 
     def symbol(self, symbol: Symbol) -> None:
         """Duck-shaped sources, specialisations and replacements, and the range."""
-        if not symbol.sources:
-            return
+        if not symbol.sources or symbol.kind == "unbacked":
+            return  # torch checks nothing of what is unbacked when it looks for a compile that fits
         first = self._of_symbol(symbol)
         for source in map(stable_source, symbol.sources[1:]):
-            self._add(canonical(sympy.Eq(first, self._source(source, self.sorts[str(first.name)]))), symbol)
+            self._add(canonical(sympy.Eq(first, self._source(source, _sort(symbol, source)))), symbol)
         if symbol.replacement:
             self._add_number(first, sympy.Eq, symbol.replacement, symbol)
         if symbol.lower not in _UNBOUNDED:
@@ -203,10 +212,13 @@ class _Reading:
         return self._source(source, sort_of(source))
 
     def _of_symbol(self, symbol: Symbol) -> Any:
+        settled = _literal(symbol.replacement)
+        if settled is not None and not symbol.sources:
+            return number(settled)  # a size that torch burned in and has no guard on
         if symbol.kind == "unbacked" or not symbol.sources:
             raise KeyError(symbol.name)  # no input has it
-        sort: Sort = "extent" if symbol.kind in ("size", "stride") else symbol.kind  # type: ignore[assignment]
-        return self._source(stable_source(symbol.sources[0]), sort)
+        source = stable_source(symbol.sources[0])
+        return self._source(source, _sort(symbol, source))
 
     def _source(self, source: str, sort: Sort) -> Any:
         self.sorts.setdefault(source, sort)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from testmatrix.compare.algebra.conjunction import Conjunction
 from testmatrix.compare.algebra.functions import number
-from testmatrix.compare.algebra.normal import fixed
+from testmatrix.compare.algebra.normal import canonical, conjuncts, fixed, substitute
 from testmatrix.compare.algebra.relation import LIMIT, Relation, RelationKind, Witness, relate
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, variable
 from testmatrix.compare.guards.accept import AcceptSet, accept_set
@@ -132,7 +132,7 @@ def _numeric_relation(
     limit: float,
     ask_z3: bool,
 ) -> Relation:
-    sorts = {**other.numeric.sorts, **reference.numeric.sorts}
+    sorts = _joint_sorts(reference.numeric.sorts, other.numeric.sorts)
     sides = (specialised(one, constants, sorts) for one in (reference, other))
     return relate(*sides, recorded={**reference.recorded, **recorded}, limit=limit, ask_z3=ask_z3)
 
@@ -235,10 +235,21 @@ def shared_constants(reference: AcceptSet, other: AcceptSet, kinds: frozenset[st
     return found
 
 
+def _joint_sorts(left: Mapping[str, Sort], right: Mapping[str, Sort]) -> dict[str, Sort]:
+    """The sorts of all sources; one that is a size to one side is a size."""
+    sizes: dict[str, Sort] = {source: sort for side in (left, right) for source, sort in side.items() if sort == "extent"}
+    return {**left, **right, **sizes}
+
+
 def specialised(accepting: AcceptSet, constants: Mapping[str, Value], sorts: Mapping[str, Sort]) -> Conjunction:
     """The numeric part with constants put in for sources, which are of the sorts given."""
     equations = frozenset(fixed(variable(source, sorts[source]), number(value)) for source, value in constants.items())
-    return replace(accepting.numeric, sorts=sorts, conditions=accepting.numeric.conditions | equations)
+    own = accepting.numeric.sorts
+    renamed = {variable(name, sort): variable(name, sorts[name]) for name, sort in own.items() if sort != sorts[name]}
+    conditions = accepting.numeric.conditions
+    if renamed:
+        conditions = frozenset(part for one in conditions for part in conjuncts(canonical(substitute(one, renamed))))
+    return replace(accepting.numeric, sorts=sorts, conditions=conditions | equations)
 
 
 def _is_explained(atom: Atom, origin: Guard, lacking: AcceptSet, numbers: Collection[str], kinds: frozenset[str]) -> bool:
