@@ -75,6 +75,8 @@ def _joined(node: Any, arguments: list[str]) -> str:
     if node.is_Pow:
         return f"power({', '.join(arguments)})"
     name = name_of(node)
+    if name == "Where":
+        return f"({arguments[1]} if {arguments[0]} else {arguments[2]})"  # the other one need not have a value
     if name not in FUNCTIONS:
         raise Unevaluable(f"{node.func.__name__} has no value")
     return f"{name}({', '.join(arguments)})"

@@ -15,6 +15,8 @@ from typing import Any, Literal
 
 import sympy
 
+from testmatrix.compare.algebra.weight import distributed, raised
+
 Number = int | Fraction
 
 #: An exact power or shift beyond this many bits is not worked out: the process would grow with it.
@@ -119,11 +121,22 @@ def _bitwise(function: Callable[[int, int], int]) -> Callable[[Number, Number], 
     return lambda a, b: function(_whole(a), _whole(b))
 
 
+def _power_by_natural(base: Number, exponent: Number) -> int:
+    if exponent < 0:
+        raise Undefined("a negative exponent")
+    return _whole(power(base, exponent))
+
+
 def _non_overlapping_and_dense(*arguments: Number) -> int:
     """Whether sizes (the first half of the arguments) and strides (the second) describe memory without gaps and overlaps."""
     half = len(arguments) // 2
+    sizes, strides = arguments[:half], arguments[half:]
+    if len(strides) != len(sizes):
+        raise Undefined("an odd number of arguments")
+    if half == 1:
+        return int(strides[0] == 1 or sizes[0] < 2)
     expected: Number = 1
-    for stride, size in sorted(zip(arguments[half:], arguments[:half], strict=False)):
+    for size, stride in sorted(zip(sizes, strides, strict=True), key=operator.itemgetter(1)):
         if size == 1:
             continue
         if stride != expected:
@@ -148,7 +161,7 @@ FUNCTIONS: dict[str, Function] = {
     "Identity": Function(1, "same", lambda a: a),
     "LShift": Function(2, "int", _shift_left),
     "RShift": Function(2, "int", _shift_right),
-    "PowByNatural": Function(2, "int", power),
+    "PowByNatural": Function(2, "int", _power_by_natural),
     "FloatPow": Function(2, "float", _double(math.pow)),
     "FloatTrueDiv": Function(2, "float", _true_div),
     "IntTrueDiv": Function(2, "float", _true_div),
@@ -189,7 +202,7 @@ def build(name: str, arguments: tuple[Any, ...]) -> Any:
         factor = sympy.Integer(2) ** arguments[1]
         return arguments[0] * factor if name == "LShift" else _build_floor_div(arguments[0], factor)
     if name == "PowByNatural" and arguments[1].is_Integer and 0 <= arguments[1] <= 4:
-        return arguments[0] ** arguments[1]
+        return raised(*arguments)
     if name in ("TruncToInt", "CeilToInt", "FloorToInt", "RoundToInt", "floor", "ceiling") and arguments[0].is_integer:
         return arguments[0]
     return _applied(name, arguments)
@@ -204,7 +217,7 @@ def _build_floor_div(dividend: Any, divisor: Any) -> Any:
     if divisor < 0:
         dividend, divisor = -dividend, -divisor
     whole, rest = [], []
-    for term in sympy.Add.make_args(sympy.expand_mul(dividend)):
+    for term in sympy.Add.make_args(distributed(dividend)):
         coefficient, factor = term.as_coeff_Mul()
         if factor == 1 and coefficient.is_Integer:
             quotient, remainder = divmod(int(coefficient), int(divisor))

@@ -18,7 +18,7 @@ import sympy
 from testmatrix.compare.algebra.elimination import Gap, Infeasible, Number, Row, solve
 from testmatrix.compare.algebra.evaluate import holds
 from testmatrix.compare.algebra.functions import exact, name_of
-from testmatrix.compare.algebra.normal import canonical, conjuncts, linear
+from testmatrix.compare.algebra.normal import canonical, conjuncts, linear, negation
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, is_valid
 
 _MAX_SYSTEMS = 120
@@ -155,7 +155,7 @@ class _Search:
         if name == "FloorDiv" and term.args[1].is_Integer and term.args[1] > 0:
             left, divisor = term.args
             self._state(system, left - divisor * term, 0)
-            self._state(system, divisor * term - left, 1 - divisor)
+            self._add(system, canonical(sympy.Gt(divisor * term - left, -divisor, evaluate=False)))
         elif name in ("Min", "Max"):
             sign = 1 if name == "Max" else -1
             for one in term.args:
@@ -166,6 +166,10 @@ class _Search:
             self._state(system, term - inner, 0)
             self._state(system, term + inner, 0)
             system.choices.append((canonical(sympy.Ge(inner - term, 0)), canonical(sympy.Ge(-inner - term, 0))))
+        elif name == "Where":
+            condition, then, otherwise = term.args
+            cases = ((condition, then), (negation(condition), otherwise))
+            system.choices.append(tuple(canonical(sympy.And(case, sympy.Eq(term, value))) for case, value in cases))
         elif term.is_Pow and term.exp == 2 and term.base.is_integer:
             self._state(system, term - term.base, 0)
             self._state(system, term + term.base, 0)
@@ -184,7 +188,8 @@ class _Search:
         for bound, limit in ((least, highest), (most, lowest)):
             if bound is not None and limit is not None:
                 self._state(system, bound * other + limit * one - term, bound * limit)
-        if one.is_nonnegative and other.is_nonnegative and not (least and lowest):
+        counted = one.is_integer and other.is_integer and one.is_nonnegative and other.is_nonnegative
+        if counted and not (least and lowest):
             # (one - 1) * (other - 1) >= 0 unless one of them is zero
             system.choices.append((sympy.Ge(-one, 0), sympy.Ge(-other, 0), sympy.Ge(term - one - other, -1)))
 

@@ -13,9 +13,7 @@ from typing import Any
 import sympy
 
 from testmatrix.compare.algebra.functions import build, name_of
-
-#: Products of sums are multiplied out up to so many terms; beyond, they are terms themselves.
-_MAX_TERMS = 64
+from testmatrix.compare.algebra.weight import checked, multiplied_out, raised
 
 #: Coefficients of terms that are no sums, and what they are compared with.
 Linear = tuple[tuple[tuple[Any, Any], ...], Any]
@@ -65,14 +63,21 @@ def linear(condition: Any) -> Linear:
 
 
 def substitute(expression: Any, values: dict[Any, Any]) -> Any:
-    """The expression with expressions in place of symbols, functions brought to their one form again."""
+    """The expression with expressions in place of symbols, functions brought to their one form again.
+
+    Raises TooLarge where there would be too much of it.
+    """
     if expression.is_Symbol:
         return values.get(expression, expression)
     if not expression.args or not expression.free_symbols & values.keys():
         return expression
     arguments = tuple(substitute(argument, values) for argument in expression.args)
+    if expression.is_Pow and arguments[1].is_Integer:
+        return raised(*arguments)
     name = name_of(expression)
-    return build(name, arguments) if name else expression.func(*arguments)
+    if name == "Where":
+        arguments = (canonical(arguments[0]), *arguments[1:])
+    return checked(build(name, arguments) if name else expression.func(*arguments))
 
 
 def _comparison(condition: Any) -> Any:
@@ -81,7 +86,7 @@ def _comparison(condition: Any) -> Any:
         kind, left, right = (sympy.Ge if kind is sympy.Le else sympy.Gt), right, left
     if not (left.is_finite and right.is_finite):
         return condition  # infinite bounds are decided by sympy; nothing else is infinite
-    total = _multiplied_out(left - right)
+    total = multiplied_out(left - right)
     constant, rest = total.as_coeff_Add()
     terms = rest.as_coefficients_dict()
     if rest == 0:
@@ -113,7 +118,7 @@ def _at_least(terms: Any, bound: Any) -> Any:
     dividend, divisor = quotient.args
     if sign == 1:
         return canonical(sympy.Ge(dividend, bound * divisor))
-    return canonical(sympy.Ge(-dividend, (bound - 1) * divisor + 1))
+    return canonical(sympy.Gt(-dividend, (bound - 1) * divisor))
 
 
 def _scale(coefficients: list[Any], whole: bool) -> Any:
@@ -127,22 +132,3 @@ def _scale(coefficients: list[Any], whole: bool) -> Any:
 
 def _leading(terms: Any) -> Any:
     return terms[min(terms, key=str)]
-
-
-def _multiplied_out(expression: Any) -> Any:
-    return sympy.expand(expression) if _size(expression) <= _MAX_TERMS else expression
-
-
-def _size(expression: Any) -> int:
-    """How many terms an expression has when it is multiplied out, at most; counted no further than to too many."""
-    too_many = _MAX_TERMS + 1
-    if expression.is_Add:
-        return min(sum(map(_size, expression.args)), too_many)
-    if expression.is_Mul:
-        size = 1
-        for factor in expression.args:
-            size = min(size * _size(factor), too_many)
-        return size
-    if expression.is_Pow and expression.exp.is_Integer and expression.exp > 1:
-        return int(min(_size(expression.base) ** min(int(expression.exp), _MAX_TERMS), too_many))
-    return 1

@@ -14,6 +14,7 @@ import sympy
 
 from testmatrix.compare.algebra.functions import FUNCTIONS, Undefined, build, number
 from testmatrix.compare.algebra.normal import canonical
+from testmatrix.compare.algebra.weight import checked, raised
 
 _MAX_TEXT = 20_000
 _MAX_NODES = 1_500
@@ -67,7 +68,7 @@ def parse_number(text: str, lookup: Lookup) -> Any:
     """An arithmetic expression (a replacement, a bound) as a sympy expression. Raises Unparsable."""
     try:
         tree = _tree(text)
-        value = _Reader(lookup).read(tree)
+        value = _number(_Reader(lookup).read(tree))
     except Unparsable:
         raise
     except (SyntaxError, MemoryError, *SYMPY_ERRORS) as error:
@@ -96,9 +97,20 @@ def _check_size(tree: ast.AST) -> None:
 
 
 def _boolean(value: Any) -> Any:
-    if isinstance(value, sympy.logic.boolalg.Boolean) and not value.is_Symbol:
+    if _is_condition(value):
         return value
     return sympy.Ne(value, 0)
+
+
+def _is_condition(value: Any) -> bool:
+    return isinstance(value, sympy.logic.boolalg.Boolean) and not value.is_Symbol
+
+
+def _number(value: Any) -> Any:
+    """A condition in the place of a number is one where it holds, and zero elsewhere."""
+    if not _is_condition(value):
+        return value
+    return build("Where", (canonical(value), sympy.Integer(1), sympy.Integer(0)))
 
 
 class _Reader:
@@ -108,6 +120,9 @@ class _Reader:
         self._lookup = lookup
 
     def read(self, node: ast.AST) -> Any:
+        return checked(self._read(node))
+
+    def _read(self, node: ast.AST) -> Any:
         if isinstance(node, ast.Constant):
             return _literal(node.value)
         if isinstance(node, ast.Name) and node.id in _CONSTANTS:
@@ -139,7 +154,7 @@ class _Reader:
             return self._source(node)  # a method: L['x'].size()
         name = _PYTHON_FUNCTIONS.get(node.func.id, node.func.id)
         if name in _RELATIONS and len(node.args) == 2:
-            return _RELATIONS[name](self.read(node.args[0]), self.read(node.args[1]))
+            return _RELATIONS[name](*(_number(self.read(argument)) for argument in node.args))
         if name == "Piecewise":
             return self._piecewise(node.args)
         if name == "ITE" and len(node.args) == 3:
@@ -152,7 +167,10 @@ class _Reader:
             raise Unparsable(f"unknown function {name}")
         if function.arity not in (None, len(node.args)) or not node.args:
             raise Unparsable(f"{name} with {len(node.args)} arguments")
-        return build(name, tuple(self.read(argument) for argument in node.args))
+        arguments = [self.read(argument) for argument in node.args]
+        if name == "Where":
+            return build(name, (canonical(_boolean(arguments[0])), *map(_number, arguments[1:])))
+        return build(name, tuple(map(_number, arguments)))
 
     def _piecewise(self, cases: list[ast.expr]) -> Any:
         """``Piecewise((a, condition), (b, True))`` as ``Where(condition, a, b)``."""
@@ -161,11 +179,11 @@ class _Reader:
             raise Unparsable("a Piecewise that does not cover everything")
         value = read[-1][0]
         for branch, condition in reversed(read[:-1]):
-            value = build("Where", (_boolean(condition), branch, value))
+            value = build("Where", (canonical(_boolean(condition)), _number(branch), _number(value)))
         return value
 
     def _compare(self, node: ast.Compare) -> Any:
-        sides = [self.read(side) for side in (node.left, *node.comparators)]
+        sides = [_number(self.read(side)) for side in (node.left, *node.comparators)]
         parts = []
         for operator, left, right in zip(node.ops, sides[:-1], sides[1:], strict=True):
             if type(operator) not in _COMPARISONS:
@@ -189,16 +207,16 @@ def _literal(value: object) -> Any:
 
 def _unary(operator: ast.unaryop, operand: Any) -> Any:
     if isinstance(operator, ast.USub):
-        return -operand
+        return -_number(operand)
     if isinstance(operator, ast.UAdd):
-        return operand
+        return _number(operand)
     return sympy.Not(_boolean(operand))  # sympy prints ``~`` for not
 
 
 def _binary(operator: ast.operator, left: Any, right: Any) -> Any:
-    logical = isinstance(left, sympy.logic.boolalg.Boolean) and not left.is_Symbol
-    if isinstance(operator, ast.BitAnd | ast.BitOr) and logical:
-        return (sympy.And if isinstance(operator, ast.BitAnd) else sympy.Or)(left, _boolean(right))
+    if isinstance(operator, ast.BitAnd | ast.BitOr) and (_is_condition(left) or _is_condition(right)):
+        return (sympy.And if isinstance(operator, ast.BitAnd) else sympy.Or)(_boolean(left), _boolean(right))
+    left, right = _number(left), _number(right)
     if isinstance(operator, ast.Add):
         return left + right
     if isinstance(operator, ast.Sub):
@@ -235,7 +253,7 @@ def _quotient(left: Any, right: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     if exponent.is_Integer and 0 <= exponent <= _MAX_EXPONENT:
-        if base.is_Rational and int(exponent) * max(abs(base.p), base.q).bit_length() > 4 * _MAX_DIGITS:
-            raise Unparsable("a power of too many digits")
-        return base**exponent
+        return raised(base, exponent)
+    if exponent.is_Integer and -_MAX_EXPONENT <= exponent < 0:
+        return _quotient(sympy.Integer(1), raised(base, -exponent))  # as sympy prints a quotient
     return build("PowByNatural" if base.is_integer and exponent.is_integer else "FloatPow", (base, exponent))

@@ -36,7 +36,7 @@ class Witness:
     """Values for all sources of two conjunctions, which one of them accepts and the other rejects."""
 
     values: tuple[tuple[str, Value], ...]  #: sorted by source
-    rejected_by: Any  #: the condition of the rejecting side that does not hold
+    rejected_by: Any  #: the condition of the (first) rejecting side that does not hold; false where nothing rejects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +189,14 @@ class _Question:
                 return "unknown"
             if not all(holds(one, values) for one in accepting.conditions):
                 return "unknown"
-            failing = [next((one for one in each.conditions if holds(one, values) is False), None) for each in rejecting]
+            failing = [
+                next((one for one in sorted(each.conditions, key=str) if holds(one, values) is False), None) for each in rejecting
+            ]
         except (KeyError, Unevaluable):
             return "unknown"
         if any(one is None for one in failing):
             return "unknown"
-        return Witness(tuple(sorted(values.items())), failing[0])
+        return Witness(tuple(sorted(values.items())), failing[0] if failing else sympy.false)
 
 
 def _violations(base: Solved, rejecting: tuple[Conjunction, ...]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import time
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ def installed() -> bool:
 
 
 def z3_model(conditions: Iterable[Any], sorts: Mapping[str, Sort], deadline: float) -> Model:
-    """What z3 finds within the time that is left; what it cannot express is left out, and then nothing is ``empty``."""
+    """What z3 finds within the time that is left. What it cannot express is left out, so that a solution is checked here."""
     import z3
 
     parts = tuple(conditions)
@@ -44,14 +45,20 @@ def z3_model(conditions: Iterable[Any], sorts: Mapping[str, Sort], deadline: flo
     solver.set("timeout", left)
     solver.set("max_memory", _MEMORY)
     try:
-        solver.add(*(translation.boolean(part) for part in parts), *translation.domain())
+        for part in parts:
+            with contextlib.suppress(_Untranslatable):
+                solver.add(translation.boolean(part))
+        solver.add(*translation.domain())
         answer = solver.check()
         if answer == z3.unsat:
             return "empty"
-        values = translation.values(solver.model()) if answer == z3.sat else None
-    except (_Untranslatable, z3.Z3Exception, RecursionError):
+        found = translation.values(solver.model()) if answer == z3.sat else None
+    except (z3.Z3Exception, RecursionError):
         return "unknown"
-    if values is None or not all(is_valid(value, sorts.get(name, "int")) for name, value in values.items()):
+    if found is None:
+        return "unknown"
+    values = {str(symbol.name): 0 for part in parts for symbol in part.free_symbols} | found
+    if not all(is_valid(value, sorts.get(name, "int")) for name, value in values.items()):
         return "unknown"
     return Point(values) if all(holds(part, values) for part in parts) else "unknown"
 
@@ -106,10 +113,11 @@ class _Translation:
             return z3.Q(int(node.p), int(node.q), self._context)
         if node.is_Pow and node.exp.is_Integer and 0 <= node.exp <= _MAX_EXPONENT:
             return self._product([self.number(node.base)] * int(node.exp))
-        arguments = [self.number(argument) for argument in node.args]
+        name = name_of(node)
+        arguments = [None if name == "Where" and not place else self.number(one) for place, one in enumerate(node.args)]
         if node.is_Add:
             return z3.Sum(arguments)
-        return self._product(arguments) if node.is_Mul else self._function(name_of(node), node, arguments)
+        return self._product(arguments) if node.is_Mul else self._function(name, node, arguments)
 
     def _symbol(self, node: Any) -> Any:
         if node.name not in self._symbols:
@@ -132,6 +140,12 @@ class _Translation:
             for other in arguments[1:]:
                 chosen = z3.If((chosen <= other) if name == "Min" else (chosen >= other), chosen, other)
             return chosen
+        if name == "Where":
+            return z3.If(self.boolean(node.args[0]), arguments[1], arguments[2])
         if name == "Abs":
             return z3.If(arguments[0] >= 0, arguments[0], -arguments[0])
+        if name in ("FloorToInt", "CeilToInt", "TruncToInt"):
+            (real,) = arguments
+            floor, ceiling = z3.ToInt(real), -z3.ToInt(-real)
+            return floor if name == "FloorToInt" else ceiling if name == "CeilToInt" else z3.If(real >= 0, floor, ceiling)
         raise _Untranslatable(name)
