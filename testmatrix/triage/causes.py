@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from testmatrix.compare.finding import Finding, Severity
-from testmatrix.options import SEVERITIES
+from testmatrix.options import FINDING_KINDS, SEVERITIES
 from testmatrix.triage.verdicts import Verdict, joint_verdict, verdict_of
 
 _FRAME_FUNCTION = re.compile(r" in (?P<function>.+)$")
@@ -84,11 +84,17 @@ def _finding_order(finding: Finding) -> tuple[bool, int, str, tuple[str, ...], s
     )
 
 
-def _cause_order(cause: Cause) -> tuple[bool, int, str, int, str]:
+def _kind_order(kind: str) -> tuple[bool, int, str]:
+    """Kinds in the order of their table; numbers that torch burned in come last, since every model has some."""
+    known = kind in FINDING_KINDS
+    return kind == "guard.specialized", FINDING_KINDS.index(kind) if known else len(FINDING_KINDS), kind
+
+
+def _cause_order(cause: Cause) -> tuple[bool, int, tuple[bool, int, str], int, str]:
     return (
         cause.verdict == "unstable",  # says nothing about the code under test, so it comes after everything that does
         SEVERITIES.index(cause.severity),
-        cause.kind,
+        _kind_order(cause.kind),
         -len(cause.tests),
         cause.cause,
     )

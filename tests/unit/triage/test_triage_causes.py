@@ -112,3 +112,9 @@ def test_a_cause_is_as_severe_as_its_most_severe_finding():
 
 def test_no_findings_no_causes():
     assert group_causes([]) == ()
+
+
+def test_numbers_that_are_burned_in_come_after_all_other_warnings() -> None:
+    kinds = ("guard.specialized", "compile.break", "guard.missing")
+    found = [finding(kind=kind, severity="warning", signature=kind) for kind in kinds]
+    assert [cause.kind for cause in group_causes(found)] == ["guard.missing", "compile.break", "guard.specialized"]
