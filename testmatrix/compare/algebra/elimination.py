@@ -179,17 +179,20 @@ def _scaled(row: Row, whole: Callable[[int], bool]) -> Row | None:
     """The row with coprime coefficients and, where all variables are ints, a whole constant; None where no int solves it."""
     if not row.coefficients:
         return row
-    factors = [Fraction(factor) for _, factor in row.coefficients]
-    scale = Fraction(math.lcm(*(factor.denominator for factor in factors)), 1)
-    scale /= math.gcd(*(int(factor * scale) for factor in factors))
-    coefficients = tuple((name, int(factor * scale)) for name, factor in row.coefficients)
-    constant: Number = Fraction(row.constant) * scale
+    # Most rows have whole numbers only, and fractions of these would take many times as long.
+    multiple = math.lcm(*(factor.denominator for _, factor in row.coefficients))
+    multiplied = [(name, int(factor * multiple)) for name, factor in row.coefficients]
+    divisor = math.gcd(*(factor for _, factor in multiplied))
+    coefficients = tuple((name, factor // divisor) for name, factor in multiplied)
+    constant: Number = row.constant * multiple
     relation = row.relation
     if all(whole(name) for name, _ in coefficients):
-        if relation == "==" and Fraction(constant).denominator != 1:
+        if relation == "==" and constant % divisor:
             return None
-        constant = math.ceil(constant) - 1 if relation == ">" else math.floor(constant)
+        constant = -(-constant // divisor) - 1 if relation == ">" else constant // divisor
         relation = "==" if relation == "==" else ">="
+    else:
+        constant = Fraction(constant) / divisor
     if relation == "==" and coefficients[0][1] < 0:
         coefficients, constant = tuple((name, -factor) for name, factor in coefficients), -constant
     return Row(coefficients, constant, relation)

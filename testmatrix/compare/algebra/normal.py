@@ -77,6 +77,8 @@ def substitute(expression: Any, values: dict[Any, Any]) -> Any:
     name = name_of(expression)
     if name == "Where":
         arguments = (canonical(arguments[0]), *arguments[1:])
+    if isinstance(expression, sympy.core.relational.Relational):
+        return checked(expression.func(*arguments, evaluate=False))  # whether it holds is for the normal form to say
     return checked(build(name, arguments) if name else expression.func(*arguments))
 
 
@@ -85,7 +87,7 @@ def _comparison(condition: Any) -> Any:
     if kind in (sympy.Le, sympy.Lt):
         kind, left, right = (sympy.Ge if kind is sympy.Le else sympy.Gt), right, left
     if not (left.is_finite and right.is_finite):
-        return condition  # infinite bounds are decided by sympy; nothing else is infinite
+        return kind(left, right)  # infinite bounds are decided by sympy; nothing else is infinite
     total = multiplied_out(left - right)
     constant, rest = total.as_coeff_Add()
     terms = rest.as_coefficients_dict()
@@ -107,14 +109,37 @@ def _tightened(kind: Any, terms: Any, bound: Any, whole: bool) -> Any:
         return _at_least(terms, sympy.floor(bound) + 1)
     if whole and kind is sympy.Ge:
         return _at_least(terms, sympy.ceiling(bound))
-    return kind(terms, bound)
+    return _compared(kind, terms, bound)
+
+
+def _compared(kind: Any, terms: Any, bound: Any) -> Any:
+    """The comparison, or whether it holds where the signs of the terms settle that; sympy would look into every term."""
+    least, greatest = _reach(terms)
+    above, below = least is not None and least > bound, greatest is not None and greatest < bound
+    if kind in (sympy.Eq, sympy.Ne):
+        if above or below:
+            return sympy.false if kind is sympy.Eq else sympy.true
+    elif above or (least == bound and kind is sympy.Ge):
+        return sympy.true
+    elif below or (greatest == bound and kind is sympy.Gt):
+        return sympy.false
+    return kind(terms, bound, evaluate=False)
+
+
+def _reach(terms: Any) -> tuple[int | None, int | None]:
+    """The least and the greatest value that a sum can have by the signs of its terms: zero, or unknown."""
+    products = [term.as_coeff_Mul() for term in sympy.Add.make_args(terms)]
+    if not all(factor.is_nonnegative for _, factor in products):
+        return None, None
+    signs = {coefficient > 0 for coefficient, _ in products}
+    return (0 if signs == {True} else None), (0 if signs == {False} else None)
 
 
 def _at_least(terms: Any, bound: Any) -> Any:
     """``terms >= bound``; a quotient rounded down is bounded where what it divides is (``x // 4 >= 2`` where ``x >= 8``)."""
     sign, quotient = terms.as_coeff_Mul()
     if name_of(quotient) != "FloorDiv" or not quotient.args[1].is_Integer or quotient.args[1] < 1 or abs(sign) != 1:
-        return sympy.Ge(terms, bound)
+        return _compared(sympy.Ge, terms, bound)
     dividend, divisor = quotient.args
     if sign == 1:
         return canonical(sympy.Ge(dividend, bound * divisor))

@@ -54,18 +54,19 @@ class AcceptSet:
     atoms: Mapping[Atom, Guard]
     origins: Mapping[Any, Guard | Symbol]  #: condition to what made it
     opaque: tuple[Opaque, ...] = ()
+    discrete: frozenset[Atom] = frozenset()  #: the atoms alone, in a set that keeps their hashes
     key: int = 0  #: hash of the normal form
 
     def is_same(self, other: AcceptSet) -> bool:
         """Whether the normal forms agree; cheap."""
-        same = self.key == other.key and self.numeric == other.numeric
-        return same and self.atoms.keys() == other.atoms.keys()
+        return self.key == other.key and self.discrete == other.discrete and self.numeric == other.numeric
 
     def understood(self) -> AcceptSet:
         """The set without what is compared as text only: kinds of guards that are not known, and opaque conditions."""
         atoms = {atom: origin for atom, origin in self.atoms.items() if category(atom.kind) != "unknown"}
         numeric = replace(self.numeric, opaque=frozenset())
-        return replace(self, atoms=atoms, numeric=numeric, opaque=(), key=hash((numeric, frozenset(atoms))))
+        discrete = frozenset(atoms)
+        return replace(self, atoms=atoms, numeric=numeric, opaque=(), discrete=discrete, key=hash((numeric, discrete)))
 
 
 def accept_set(compiled: Compile) -> AcceptSet:
@@ -84,6 +85,7 @@ def _accept_set(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Accep
     for atom, origin in atoms_of(guards):
         atoms.setdefault(atom, origin)
     numeric = Conjunction(frozenset(reading.conditions), reading.sorts, frozenset(one.text for one in reading.opaque))
+    discrete = frozenset(atoms)
     return AcceptSet(
         numeric=numeric,
         constants=_constants(reading.conditions),
@@ -92,7 +94,8 @@ def _accept_set(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Accep
         atoms=atoms,
         origins=reading.conditions,
         opaque=tuple(reading.opaque),
-        key=hash((numeric, frozenset(atoms))),
+        discrete=discrete,
+        key=hash((numeric, discrete)),
     )
 
 
@@ -168,7 +171,7 @@ class _Reading:
 
     def _add_number(self, left: Any, relation: Any, text: str, origin: Symbol) -> None:
         try:
-            self._add(canonical(relation(left, parse_number(text, self._look_up))), origin)
+            self._add(canonical(relation(left, parse_number(text, self._look_up), evaluate=False)), origin)
         except (Unparsable, *SYMPY_ERRORS) as error:
             sign = {sympy.Eq: "==", sympy.Ge: ">=", sympy.Le: "<="}[relation]
             self._carry(f"{left} {sign} {text}", str(error))
