@@ -79,7 +79,8 @@ def solved(conditions: frozenset[Any]) -> Solved:
     for _ in range(_MAX_ROUNDS):
         if sympy.false in remaining:
             return Solved({}, frozenset({sympy.false}))
-        solution = next(filter(None, map(_solution, sorted(remaining, key=_equations_first))), None)
+        equations = (one for one in remaining if isinstance(one, sympy.Eq))
+        solution = next(filter(None, map(_solution, sorted(equations, key=_constants_first))), None)
         if solution is None:
             merged = _merged(remaining)
             if merged == remaining:
@@ -92,22 +93,18 @@ def solved(conditions: frozenset[Any]) -> Solved:
         definitions = {name: substitute(one, replacing) for name, one in definitions.items()}
         definitions[symbol] = value
         if symbol.is_nonnegative:
-            remaining.add(sympy.Ge(value, 0))  # what the symbol said by itself
+            remaining.add(sympy.Ge(value, 0, evaluate=False))  # what the symbol said by itself
         remaining = {part for one in remaining for part in conjuncts(canonical(substitute(one, replacing)))} - {sympy.true}
     return Solved(definitions, frozenset(remaining))
 
 
-def _equations_first(condition: Any) -> tuple[int, str]:
+def _constants_first(equation: Any) -> tuple[int, str]:
     """Constants before relations between symbols; the order must not depend on hashes."""
-    if not isinstance(condition, sympy.Eq):
-        return 1_000_000, str(condition)
-    return len(condition.free_symbols), str(condition)
+    return len(equation.free_symbols), str(equation)
 
 
 def _solution(condition: Any) -> tuple[Any, Any, Any] | None:
     """(symbol, what it equals, the equation) of an equation that gives one symbol in terms of others."""
-    if not isinstance(condition, sympy.Eq):
-        return None
     terms, bound = linear(condition)
     for term, coefficient in reversed(terms):
         others = [(other, factor) for other, factor in terms if other != term]
@@ -146,7 +143,8 @@ def _merged(conditions: set[Any]) -> set[Any]:
         if opposite is not None and -opposite == bound:
             made.update(conjuncts(canonical(sympy.Eq(terms, bound))))
         else:
-            made.add(sympy.Ge(terms, bound))
+            known = sympy.Ge(terms, bound, evaluate=False)  # in normal form, as it came
+            made.add(known if known in conditions else sympy.Ge(terms, bound))
     return made - {sympy.true}
 
 

@@ -30,6 +30,8 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Gt: sympy.Gt,
     ast.GtE: sympy.Ge,
 }
+#: Operators that a long text has many of in a row.
+_CHAINS: tuple[tuple[type[ast.operator], ...], ...] = ((ast.Add, ast.Sub), (ast.Mult,), (ast.BitAnd,), (ast.BitOr,))
 _RELATIONS = {"Eq": sympy.Eq, "Ne": sympy.Ne, "Lt": sympy.Lt, "Le": sympy.Le, "Gt": sympy.Gt, "Ge": sympy.Ge}
 _LOGIC = {"And": sympy.And, "Or": sympy.Or, "Not": sympy.Not}
 _CONSTANTS = {
@@ -93,7 +95,15 @@ def _check_size(tree: ast.AST) -> None:
         nodes += 1
         if nodes > _MAX_NODES or depth > _MAX_DEPTH:
             raise Unparsable(f"more than {_MAX_NODES} parts or {_MAX_DEPTH} levels")
-        pending.extend((child, depth + 1) for child in ast.iter_child_nodes(node))
+        chained = node.left if isinstance(node, ast.BinOp) and _is_chained(node) else None
+        pending.extend((child, depth + (child is not chained)) for child in ast.iter_child_nodes(node))
+
+
+def _is_chained(node: ast.BinOp) -> bool:
+    """Whether a sum (product, alternative) goes on in its left side: ``a + b + c`` is as deep a tree as it is long."""
+    return isinstance(node.left, ast.BinOp) and any(
+        isinstance(node.op, group) and isinstance(node.left.op, group) for group in _CHAINS
+    )
 
 
 def _boolean(value: Any) -> Any:
@@ -132,7 +142,7 @@ class _Reader:
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.BinOp):
-            return _binary(node.op, self.read(node.left), self.read(node.right))
+            return self._chain(node)
         if isinstance(node, ast.UnaryOp):
             return _unary(node.op, self.read(node.operand))
         if isinstance(node, ast.BoolOp):
@@ -141,6 +151,16 @@ class _Reader:
         if isinstance(node, ast.Compare):
             return self._compare(node)
         raise Unparsable(f"{type(node).__name__} in {ast.unparse(node)[:80]}")
+
+    def _chain(self, last: ast.BinOp) -> Any:
+        """A sum, a product, or the like, however long."""
+        operations = [last]
+        while _is_chained(operations[-1]):
+            operations.append(operations[-1].left)  # type: ignore[arg-type]
+        value = self.read(operations[-1].left)
+        for operation in reversed(operations):
+            value = checked(_binary(operation.op, value, self.read(operation.right)))
+        return value
 
     def _source(self, node: ast.expr) -> Any:
         name = ast.unparse(node)

@@ -125,12 +125,7 @@ FLOAT_FUNCTIONS: dict[str, tuple[Any, dict[Any, Sequence[Any]]]] = {
     "floor of a fraction": (sympy.floor(S0 / 2), {S0: INTS}),
     "Max": (torchs.Max(Z0, Z1), {Z0: FLOATS, Z1: FLOATS}),
     "Abs": (sympy.Abs(Z0), {Z0: FLOATS}),
-    **{
-        name: (getattr(torchs, name)(Z0), {Z0: FLOATS})
-        for name in (
-            f"OpaqueUnaryFn_{one}" for one in "sqrt cos cosh sin sinh tan tanh asin acos atan exp log asinh log2".split()
-        )
-    },
+    **{name: (getattr(torchs, name)(Z0), {Z0: FLOATS}) for name in FUNCTIONS if name.startswith("OpaqueUnaryFn_")},
 }
 
 
