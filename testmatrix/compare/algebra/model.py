@@ -17,14 +17,13 @@ import sympy
 
 from testmatrix.compare.algebra.elimination import Gap, Infeasible, Number, Row, solve
 from testmatrix.compare.algebra.evaluate import holds
-from testmatrix.compare.algebra.functions import exact, name_of
-from testmatrix.compare.algebra.normal import canonical, conjuncts, linear, negation
+from testmatrix.compare.algebra.functions import exact
+from testmatrix.compare.algebra.normal import canonical, conjuncts, linear
+from testmatrix.compare.algebra.terms import known_of
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, is_valid
 
 _MAX_SYSTEMS = 120
 _MAX_DEPTH = 24
-#: Where a square is bounded by its tangents; more of them find out more, and each is a row.
-_TANGENTS = (-12, -2, 2, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,56 +150,14 @@ class _Search:
     def _define(self, system: _System, term: Any) -> None:
         if term.is_Symbol and self._sorts.get(term.name) == "bool":
             self._add(system, sympy.Ge(-term, -1))
-        name = name_of(term)
-        if name == "FloorDiv" and term.args[1].is_Integer and term.args[1] > 0:
-            left, divisor = term.args
-            self._state(system, left - divisor * term, 0)
-            self._add(system, canonical(sympy.Gt(divisor * term - left, -divisor, evaluate=False)))
-        elif name in ("Min", "Max"):
-            sign = 1 if name == "Max" else -1
-            for one in term.args:
-                self._state(system, sign * (term - one), 0)
-            system.choices.append(tuple(canonical(sympy.Ge(sign * (one - term), 0)) for one in term.args))
-        elif name == "Abs":
-            (inner,) = term.args
-            self._state(system, term - inner, 0)
-            self._state(system, term + inner, 0)
-            system.choices.append((canonical(sympy.Ge(inner - term, 0)), canonical(sympy.Ge(-inner - term, 0))))
-        elif name == "Where":
-            condition, then, otherwise = term.args
-            cases = ((condition, then), (negation(condition), otherwise))
-            system.choices.append(tuple(canonical(sympy.And(case, sympy.Eq(term, value))) for case, value in cases))
-        elif term.is_Pow and term.exp == 2 and term.base.is_integer:
-            self._state(system, term - term.base, 0)
-            self._state(system, term + term.base, 0)
-            for point in _TANGENTS:
-                self._state(system, term - 2 * point * term.base, -(point**2))
-        elif term.is_Mul and len(term.args) == 2:
-            self._define_product(system, term)
-
-    def _define_product(self, system: _System, term: Any) -> None:
-        """A product lies between the planes that its factors' bounds span (McCormick, 1976)."""
-        one, other = term.args
-        (least, most), (lowest, highest) = self._bounds(one), self._bounds(other)
-        for bound, limit in ((least, lowest), (most, highest)):
-            if bound is not None and limit is not None:
-                self._state(system, term - bound * other - limit * one, -bound * limit)
-        for bound, limit in ((least, highest), (most, lowest)):
-            if bound is not None and limit is not None:
-                self._state(system, bound * other + limit * one - term, bound * limit)
-        counted = one.is_integer and other.is_integer and one.is_nonnegative and other.is_nonnegative
-        if counted and not (least and lowest):
-            # (one - 1) * (other - 1) >= 0 unless one of them is zero
-            system.choices.append((sympy.Ge(-one, 0), sympy.Ge(-other, 0), sympy.Ge(term - one - other, -1)))
+        for known in known_of(term, self._bounds):
+            self._add(system, known)
 
     def _bounds(self, factor: Any) -> tuple[Any, Any]:
         """The least and the greatest value that single conditions leave a factor; None where they leave it open."""
         least = max((one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == factor), default=None)
         most = min((-one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == -factor), default=None)
         return (sympy.Integer(0) if least is None and factor.is_nonnegative else least), most
-
-    def _state(self, system: _System, expression: Any, bound: Any) -> None:
-        self._add(system, canonical(sympy.Ge(expression, bound, evaluate=False)))
 
     def _is_whole(self, variable: int) -> bool:
         return bool(list(self._terms)[variable].is_integer)
