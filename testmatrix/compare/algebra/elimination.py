@@ -204,8 +204,11 @@ def _back(steps: Sequence[_Step], whole: Callable[[int], bool], prefer: Mapping[
         low: tuple[Number, bool] | None = None
         high: tuple[Number, bool] | None = None
         for row in rows:
+            for name, _ in row.coefficients:
+                if name != variable and name not in values:  # no row is left that bounds it
+                    values[name] = _nearest(prefer.get(name, 0), whole(name))
             factor = _coefficient(row, variable)
-            rest = row.constant + sum(value * values.get(name, 0) for name, value in row.coefficients if name != variable)
+            rest = row.constant + sum(value * values[name] for name, value in row.coefficients if name != variable)
             edge, strict = Fraction(-rest) / factor, row.relation == ">"
             if row.relation == "==" or factor > 0:
                 low = max(low or (edge, strict), (edge, strict))
@@ -218,6 +221,10 @@ def _back(steps: Sequence[_Step], whole: Callable[[int], bool], prefer: Mapping[
     return values
 
 
+def _nearest(wanted: Number, whole: bool) -> Number:
+    return round(wanted) if whole else wanted
+
+
 def _between(low: tuple[Number, bool] | None, high: tuple[Number, bool] | None, wanted: Number, whole: bool) -> Number | None:
     """A value between two (bound, excluded) as near to the wanted one as may be; None where there is none."""
     if whole:
@@ -225,7 +232,7 @@ def _between(low: tuple[Number, bool] | None, high: tuple[Number, bool] | None, 
         most = None if high is None else math.ceil(high[0]) - 1 if high[1] else math.floor(high[0])
         if least is not None and most is not None and least > most:
             return None
-        value = round(wanted)
+        value = _nearest(wanted, whole)
         value = value if least is None else max(value, least)
         return value if most is None else min(value, most)
     if low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1]))):

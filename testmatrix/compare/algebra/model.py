@@ -28,7 +28,7 @@ _MAX_DEPTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An assignment under which the conditions hold."""
+    """An assignment under which the conditions hold; sources that it leaves out may have any value."""
 
     values: Mapping[str, Value]
 
