@@ -39,7 +39,8 @@ def related(left: Conjunction, right: Conjunction, **options: Any) -> Relation:
             assert values.keys() >= {symbol.name for part in one.conditions | other.conditions for symbol in part.free_symbols}
             assert all(is_valid(value, {**left.sorts, **right.sorts}[name]) for name, value in values.items())
             assert all(holds(part, values) for part in one.conditions)
-            assert witness.rejected_by in other.conditions and holds(witness.rejected_by, values) is False
+            assert witness.rejected_by in other.conditions
+            assert holds(witness.rejected_by, values) is False
     return relation
 
 
@@ -78,7 +79,8 @@ def test_relations(left: list[str], right: list[str], kind: str) -> None:
 
 def test_a_mirrored_relation_has_its_witnesses_on_the_other_side() -> None:
     relation = related(accepting("n > 2"), accepting("n > 5"))
-    assert relation.kind == "wider" and relation.left_only is not None
+    assert relation.kind == "wider"
+    assert relation.left_only is not None
     mirrored = relation.mirrored()
     assert (mirrored.kind, mirrored.left_only, mirrored.right_only) == ("narrower", None, relation.left_only)
     assert mirrored.mirrored() == relation
@@ -134,7 +136,9 @@ def test_a_division_by_zero_is_accepted_by_nobody() -> None:
 
 def test_nothing_rejects_where_there_are_no_others() -> None:
     found = beyond(accepting("n > 2"), [], ask_z3=False)
-    assert isinstance(found, Witness) and dict(found.values)["n"] > 2 and found.rejected_by == sympy.false
+    assert isinstance(found, Witness)
+    assert dict(found.values)["n"] > 2
+    assert found.rejected_by == sympy.false
     assert beyond(accepting("n > 2", "n < 2"), [], ask_z3=False) == "none"
 
 
@@ -142,7 +146,8 @@ def test_a_set_within_a_union_and_within_none_of_its_parts() -> None:
     parts = [accepting("n <= 4"), accepting("n >= 4")]
     assert beyond(accepting("m > 2"), parts, ask_z3=False) == "none"
     found = beyond(accepting("m > 2"), [accepting("n <= 4"), accepting("n >= 6")], ask_z3=False)
-    assert isinstance(found, Witness) and dict(found.values)["n"] == 5
+    assert isinstance(found, Witness)
+    assert dict(found.values)["n"] == 5
     assert beyond(accepting("m > 2"), [*parts, accepting("n > 2", opaque=["f(n)"])], ask_z3=False) in ("none", "unknown")
 
 
@@ -161,7 +166,8 @@ def test_what_is_beyond_a_union_agrees_with_brute_force(texts: list[str], others
         assert not outside.any()
     if isinstance(found, Witness):
         point = {source: int(value) for source, value in found.values}
-        assert let_through(texts, point) and not any(let_through(other, point) for other in others)
+        assert let_through(texts, point)
+        assert not any(let_through(other, point) for other in others)
 
 
 def test_few_unions_are_undecided() -> None:
@@ -201,11 +207,13 @@ def test_sources_of_one_side_only_are_in_the_witness() -> None:
     right = accepting("z > 2", sorts={"z": "float"})
     relation = related(left, right)
     assert relation.kind == "neither"
-    assert relation.left_only is not None and dict(relation.left_only.values).keys() == {"n", "a", "z"}
+    assert relation.left_only is not None
+    assert dict(relation.left_only.values).keys() == {"n", "a", "z"}
 
 
 def test_fractions_that_are_doubles_are_witnesses() -> None:
     relation = related(accepting("z > 1"), accepting("z > 1", "Ne(z, 1.5)", "z >= 2"))
     assert relation.left_only is not None
     value = dict(relation.left_only.values)["z"]
-    assert 1 < value < 2 and Fraction(float(value)) == value
+    assert 1 < value < 2
+    assert Fraction(float(value)) == value

@@ -84,7 +84,8 @@ def test_what_has_a_solution_in_ints_is_not_infeasible_in_fractions(system: list
     values = dict(enumerate(point))
     moved = [Row(row.coefficients, row.constant - _missing(row, values), row.relation) for row in system]
     found = solve(moved, never, {}, deadline())
-    assert found is not None and not isinstance(found, Infeasible | Gap)
+    assert found is not None
+    assert not isinstance(found, Infeasible | Gap)
     assert all(fits(row, found) for row in moved)
 
 
@@ -115,14 +116,16 @@ def _missing(row: Row, values: dict[int, int]) -> int:
 )
 def test_equations_and_bounds_of_ints(system: list[Row], feasible: bool) -> None:
     found = solve(system, always, {}, deadline())
-    assert not isinstance(found, Gap) and found is not None
+    assert not isinstance(found, Gap)
+    assert found is not None
     assert isinstance(found, Infeasible) is not feasible
     assert isinstance(found, Infeasible) or all(fits(row, found) for row in system)
 
 
 def test_between_nought_and_one_is_a_fraction() -> None:
     found = solve([Row(((0, 1),), 0, ">"), Row(((0, -1),), 1, ">")], never, {}, deadline())
-    assert isinstance(found, dict) and 0 < found[0] < 1
+    assert isinstance(found, dict)
+    assert 0 < found[0] < 1
 
 
 def test_a_gap_names_the_variable_to_split_at() -> None:
@@ -274,7 +277,8 @@ def test_a_float_is_a_double() -> None:
 
 def test_models_prefer_what_was_recorded() -> None:
     found = model(["n >= 3", "a >= 2"], {"n": 11, "a": 9})
-    assert isinstance(found, Point) and found.values == {"n": 11, "a": 9}
+    assert isinstance(found, Point)
+    assert found.values == {"n": 11, "a": 9}
 
 
 FACTS = [
