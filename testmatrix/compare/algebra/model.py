@@ -17,7 +17,7 @@ import sympy
 
 from testmatrix.compare.algebra.elimination import Gap, Infeasible, Number, Row, solve
 from testmatrix.compare.algebra.evaluate import holds
-from testmatrix.compare.algebra.functions import exact
+from testmatrix.compare.algebra.functions import exact, name_of
 from testmatrix.compare.algebra.normal import canonical, conjuncts, linear
 from testmatrix.compare.algebra.terms import known_of
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, is_valid
@@ -154,9 +154,13 @@ class _Search:
             self._add(system, known)
 
     def _bounds(self, factor: Any) -> tuple[Any, Any]:
-        """The least and the greatest value that single conditions leave a factor; None where they leave it open."""
-        least = max((one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == factor), default=None)
-        most = min((-one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == -factor), default=None)
+        """The least and the greatest value that single conditions leave a factor, or an extremum itself does; else None."""
+        numbers = [one for one in factor.args if one.is_Rational]  # of sums and products, they bound nothing
+        name = name_of(factor)
+        at_least = [one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == factor]
+        at_most = [-one.rhs for one in self._conditions if isinstance(one, sympy.Ge) and one.lhs == -factor]
+        least = max([*at_least, *(numbers if name == "Max" else ())], default=None)
+        most = min([*at_most, *(numbers if name == "Min" else ())], default=None)
         return (sympy.Integer(0) if least is None and factor.is_nonnegative else least), most
 
     def _is_whole(self, variable: int) -> bool:
