@@ -10,9 +10,12 @@ import sympy
 
 from testmatrix.compare.algebra.functions import exact, name_of
 from testmatrix.compare.algebra.normal import linear
-from testmatrix.compare.algebra.variables import Value
+from testmatrix.compare.algebra.variables import Value, is_valid
 
 _OPERATORS = {"FloorDiv": "//", "LShift": "<<", "RShift": ">>", "IntTrueDiv": "/", "FloatTrueDiv": "/", "PowByNatural": "**"}
+
+#: These bind less than a sum.
+_SHIFTS = frozenset({"LShift", "RShift"})
 
 
 def readable(condition: Any) -> str:
@@ -23,7 +26,7 @@ def readable(condition: Any) -> str:
     if not isinstance(condition, sympy.Eq | sympy.Ne | sympy.Ge | sympy.Gt):
         return str(condition)
     terms, bound = linear(condition)
-    told = _with_remainders(dict(terms))
+    told, bound = _with_remainders(dict(terms), bound)
     sign = {sympy.Eq: "==", sympy.Ne: "!=", sympy.Ge: ">=", sympy.Gt: ">"}[condition.func]
     if all(count < 0 for count in told.values()):  # -x >= 3 is x <= -3
         told, bound = {term: -count for term, count in told.items()}, -bound
@@ -70,17 +73,18 @@ def _part(condition: Any) -> str:
     return f"({readable(condition)})" if isinstance(condition, sympy.And | sympy.Or) else readable(condition)
 
 
-def _with_remainders(terms: dict[Any, Any]) -> dict[Any, Any]:
-    """``x - 8*(x // 8)`` is ``x % 8``."""
+def _with_remainders(terms: dict[Any, Any], bound: Any) -> tuple[dict[Any, Any], Any]:
+    """``x - 8*(x // 8)`` is ``x % 8``; what the dividend has of a number is part of the bound."""
     for quotient in [term for term in terms if name_of(term) == "FloorDiv"]:
         dividend, divisor = quotient.args
         factor = -terms[quotient] / divisor
-        parts = dividend.as_coefficients_dict()
+        added, rest = dividend.as_coeff_Add()
+        parts = rest.as_coefficients_dict()
         if all(terms.get(part) == factor * count for part, count in parts.items()):
             kept = {term: count for term, count in terms.items() if term not in parts and term != quotient}
             remainder = sympy.Function("Mod", integer=True)(dividend, divisor)
-            return _with_remainders({**kept, remainder: factor})
-    return terms
+            return _with_remainders({**kept, remainder: factor}, bound + factor * added)
+    return terms, bound
 
 
 def _sides(terms: Mapping[Any, Any], bound: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
@@ -98,6 +102,8 @@ def _sum(terms: Mapping[Any, Any]) -> str:
     for term, count in sorted(terms.items(), key=lambda item: (item[0] == 1, str(item[0]))):
         magnitude = _number(abs(count)) if term == 1 else _product(abs(count), term)
         sign = "-" if count < 0 else "+"
+        if abs(count) == 1 and ((sign == "-" and not text) or (name_of(term) in _SHIFTS and len(terms) > 1)):
+            magnitude = _operand(term)  # a sign binds more than a division, a sum more than a shift
         text = f"{text} {sign} {magnitude}" if text else f"{'-' if count < 0 else ''}{magnitude}"
     return text or "0"
 
@@ -108,7 +114,9 @@ def _product(count: Any, term: Any) -> str:
 
 def _number(value: Any) -> str:
     number = exact(value) if value.is_Rational else None
-    return str(value) if number is None else str(number) if isinstance(number, int) else repr(float(Fraction(number)))
+    if isinstance(number, Fraction) and is_valid(number, "float"):
+        return repr(float(number))
+    return str(value)
 
 
 def _expression(node: Any) -> str:
@@ -134,4 +142,5 @@ def _expression(node: Any) -> str:
 
 def _operand(node: Any) -> str:
     text = _expression(node)
-    return text if node.is_Symbol or node.is_Integer or (text.endswith(")") and " " not in text) else f"({text})"
+    natural = node.is_Integer and node >= 0
+    return text if node.is_Symbol or natural or (text.endswith(")") and " " not in text) else f"({text})"
