@@ -193,8 +193,6 @@ def show_pairs(title: str, pairs: Sequence[Timed]) -> None:
     for one in pairs:
         cells = " and ".join(one.pair.cells)
         print(f"{title}: {one.seconds * 1000:.1f} ms, {one.comparison.relation}: {one.pair.test}, {one.frame} in {cells}")
-        for condition in one.comparison.undecided:
-            print(f"    {condition}")
 
 
 def report(kept: Kept) -> bool:
@@ -223,7 +221,10 @@ def report(kept: Kept) -> bool:
             show(symbolic_lines("with z3", timed_pairs(kept, found.symbolic, cold, ask_z3=True)))
     show(share_lines(kept))
     show_pairs("slow", alone[:SLOWEST])
-    show_pairs("undecided", [one for one in alone if one.comparison.relation == "undecided"])
+    undecided = [one for one in alone if one.comparison.relation == "undecided"]
+    show_pairs("undecided", undecided)
+    for condition in dict.fromkeys(condition for one in undecided for condition in one.comparison.undecided):
+        print(f"    {condition}")
     return all(line.reached for line in lines)
 
 
