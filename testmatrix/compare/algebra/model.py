@@ -151,6 +151,8 @@ class _Search:
         if term.is_Symbol and self._sorts.get(term.name) == "bool":
             self._add(system, sympy.Ge(-term, -1))
         for known in known_of(term, self._bounds):
+            if time.monotonic() > self._deadline:
+                return  # less is known of it, and nothing that is wrong
             self._add(system, known)
 
     def _bounds(self, factor: Any) -> tuple[Any, Any]:

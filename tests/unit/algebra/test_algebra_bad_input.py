@@ -132,6 +132,10 @@ def test_what_is_too_much_is_refused(name: str) -> None:
 #: Texts that are read, and are hard to decide, one way or another.
 HARD = {
     "remainders of sums": nested("Mod({0} + s{1}, 7)", 28) + " > 3",
+    "quotients of long sums": nested("FloorDiv({0} + s{1}, 7)", 28, "(" + " + ".join(f"{n}*s{n}" for n in range(60)) + ")")
+    + " > 3",
+    "long sums to choose from": f"Max({', '.join(nested('{0} + {1}*s1', 9, f's{n}') for n in range(16))}) > 3",
+    "quotients of products": nested("FloorDiv({0}*s0*s{1}, s0*s{1})", 20) + " > 3",
     "nested maxima": nested("Max({0}, s{1})", 40) + " > 3",
     "nested remainders": nested("Mod({0} * s1 + {1}, 7)", 10) + " > 3",
     "remainders of one number": nested("Mod({0}, 7)", 50) + " > 3",
