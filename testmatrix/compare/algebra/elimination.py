@@ -7,12 +7,15 @@ that does not hit an int the variable and the gap are given, to be split at.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from testmatrix.compare.algebra.variables import is_valid
 
 _MAX_ROWS = 600
 _MAX_STEPS = 200
@@ -237,10 +240,26 @@ def _between(low: tuple[Number, bool] | None, high: tuple[Number, bool] | None, 
         return value if most is None else min(value, most)
     if low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1]))):
         return None
-    if (low is None or low[0] < wanted) and (high is None or wanted < high[0]):
-        return wanted
+    candidates = list(_reals(low, high, wanted))
+    inside = [one for one in candidates if _exceeds(one, low) and _exceeds(-one, high and (-high[0], high[1]))]
+    return next((one for one in inside if is_valid(one, "float")), inside[0])
+
+
+def _exceeds(value: Number, low: tuple[Number, bool] | None) -> bool:
+    return low is None or value > low[0] or (value == low[0] and not low[1])
+
+
+def _reals(low: tuple[Number, bool] | None, high: tuple[Number, bool] | None, wanted: Number) -> Iterator[Number]:
+    """Values to choose from, some of which are between the bounds; sources that are floats need doubles."""
+    yield wanted
+    middle: Number = 0
     if low is not None and high is not None:
-        return (Fraction(low[0]) + high[0]) / 2
-    if low is not None:
-        return low[0] + 1 if low[1] else low[0]
-    return high[0] - 1 if high is not None and high[1] else high[0] if high is not None else wanted
+        middle = (Fraction(low[0]) + high[0]) / 2
+    elif low is not None:
+        middle = low[0] + 1 if low[1] else low[0]
+    elif high is not None:
+        middle = high[0] - 1 if high[1] else high[0]
+    yield middle
+    with contextlib.suppress(OverflowError):
+        double = float(middle)
+        yield from map(Fraction, (double, math.nextafter(double, math.inf), math.nextafter(double, -math.inf)))

@@ -271,8 +271,11 @@ def test_a_model(texts: list[str]) -> None:
 
 
 def test_a_float_is_a_double() -> None:
-    found = model(["3.0*z >= 1", "3.0*z <= 1.0000001"])
-    assert found == "unknown" or (isinstance(found, Point) and Fraction(float(found.values["z"])) == found.values["z"])
+    for texts in (["3.0*z >= 1", "3.0*z <= 1.0000001"], ["3.0*z >= 1"], ["3.0*z <= -1"], ["7.0*z > 1", "11.0*z < 2"]):
+        found = model(texts)
+        assert isinstance(found, Point)
+        value = found.values["z"]
+        assert Fraction(float(value)) == value
 
 
 def test_models_prefer_what_was_recorded() -> None:
