@@ -11,10 +11,11 @@ from testmatrix.compare.finding import Evidence
 from testmatrix.compare.guards.accept import accept_set
 from testmatrix.compare.guards.cache import relate_caches
 from testmatrix.compare.guards.readable import readable_number
-from testmatrix.compare.guards.rule import GuardComparison, GuardDifference, compare_guards
+from testmatrix.compare.guards.rule import GuardComparison, GuardDifference, compare_guards, governed_kinds
 from testmatrix.compare.guards.sides import sides
+from testmatrix.compare.lineup import CallKey
 from testmatrix.compare.pairing import Pair, entries_of, paired_compiles
-from testmatrix.compare.pins import first_comparable
+from testmatrix.compare.pins import comparable, first_comparable
 from testmatrix.compare.wording import first_line, signature, stable_region, stable_source, stable_text
 from testmatrix.grid import Grid
 from testmatrix.observation import Note, Observation
@@ -40,7 +41,7 @@ class Compared:
 def compared_compiles(
     observations: Mapping[str, Observation], grid: Grid, cells: Sequence[str], wrong: Collection[WrongCall] = ()
 ) -> list[Compared]:
-    """Every pair of compiles of each cell and the first one that it may be compared with, in grid order.
+    """Every pair of compiles of each cell and those that it is compared with, in grid order.
 
     ``wrong`` are the calls that gave a result that is not eager's.
     """
@@ -49,21 +50,37 @@ def compared_compiles(
 
 def _compared(runs: Sequence[Observation], grid: Grid, wrong: Collection[WrongCall]) -> Iterator[Compared]:
     for position, run in enumerate(runs):
-        reference = first_comparable(grid, runs[:position], run)
-        if reference is None:
-            continue
-        governed = frozenset(grid.governed(grid.cell(reference.cell), grid.cell(run.cell)))
-        for pair in paired_compiles(reference, run):
-            if first_comparable(grid, [reference], run, pair.call.region) is None:
-                continue
-            if pair.reference.breaks != pair.other.breaks:
-                continue  # a graph that ends elsewhere checks less, and what follows is another frame: a ``compile.break``
-            theirs, wrongly = pair.reference, None
-            if pair.first is not None and _is_stale(pair, run.cell, wrong):
-                theirs, wrongly = pair.first, pair.reference
-            versions = reference.torch, run.torch
-            comparison = compare_guards(theirs, pair.other, governed, wrongly=wrongly, versions=versions)
-            yield Compared(reference, run, replace(pair, reference=theirs), comparison)
+        for reference in _references(grid, runs[:position], run):
+            governed = frozenset(grid.governed(grid.cell(reference.cell), grid.cell(run.cell)))
+            for pair in paired_compiles(reference, run):
+                if not comparable(grid, reference, run, pair.call.region) or pair.reference.breaks != pair.other.breaks:
+                    continue  # a graph that ends elsewhere checks less, and what follows is another frame: a ``compile.break``
+                yield _compared_pair(reference, run, pair, governed, wrong)
+
+
+def _references(grid: Grid, candidates: Sequence[Observation], run: Observation) -> Iterator[Observation]:
+    """The first that a cell may be compared with, and those from which it differs in axes that explain less."""
+    first = first_comparable(grid, candidates, run)
+    if first is None:
+        return
+    yield first
+    explained = governed_kinds(grid.governed(grid.cell(first.cell), grid.cell(run.cell)))
+    for one in candidates:
+        if comparable(grid, one, run) and governed_kinds(grid.governed(grid.cell(one.cell), grid.cell(run.cell))) < explained:
+            yield one
+
+
+def _compared_pair(
+    reference: Observation, run: Observation, pair: Pair, governed: frozenset[str], wrong: Collection[WrongCall]
+) -> Compared:
+    theirs, wrongly = pair.reference, None
+    if pair.first is not None and _is_stale(pair, run.cell, wrong):
+        theirs, wrongly = pair.first, pair.reference
+    # A result that is not eager's makes what differs in any way worth telling.
+    same_inputs = pair.same_call or (run.cell, pair.call.region, pair.call.number) in wrong
+    versions = reference.torch, run.torch
+    comparison = compare_guards(theirs, pair.other, governed, same_inputs=same_inputs, wrongly=wrongly, versions=versions)
+    return Compared(reference, run, replace(pair, reference=theirs), comparison)
 
 
 def _is_stale(pair: Pair, cell: str, wrong: Collection[WrongCall]) -> bool:
@@ -85,6 +102,7 @@ def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
     torch's own, or with each other where there is none.
     """
     found: list[Difference] = []
+    told: set[tuple[str, str, str, CallKey]] = set()
     for one in compared:
         shared = _evidence(one) if one.comparison.differences else {}
         for kind in ("guard.missing", "guard.extra"):
@@ -93,7 +111,10 @@ def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
             telling = [each for each in alike if each not in inside] or inside[:1]
             for position, each in enumerate(telling):
                 others = [other for other in inside if other is not each] if position == 0 else []
-                found.append(_difference(each, others, one, shared))
+                key = (one.run.cell, kind, f"{each.guard} {each.source} {each.text}", one.pair.call)
+                if key not in told:  # else against another reference already
+                    told.add(key)
+                    found.append(_difference(each, others, one, shared))
     return found
 
 

@@ -39,6 +39,7 @@ class Pair:
     reference: Compile
     other: Compile
     call: CallKey  #: the later of the calls that triggered them
+    same_call: bool = True  #: False where one was made for an earlier call and took the inputs of the other's as well
     reused: CallKey | None = None  #: the call that ``other`` was made for, where it took the inputs of a later one, too
     first: Compile | None = None  #: what the reference made for that call
 
@@ -81,12 +82,12 @@ def _pairs(theirs: Sequence[Entry], ours: Sequence[Entry], calls: set[CallKey]) 
     for entry in alone:
         served = _served_by(entry, theirs) if entry.call in calls else None
         if served is not None:
-            pairs.append(Pair(served.compiled, entry.compiled, entry.call))
+            pairs.append(Pair(served.compiled, entry.compiled, entry.call, same_call=False))
     for entry in left:
         served = _served_by(entry, ours)
         if served is not None:
             first = next((one.compiled for one in theirs if one.call == served.call), None)
-            pairs.append(Pair(entry.compiled, served.compiled, entry.call, served.call, first))
+            pairs.append(Pair(entry.compiled, served.compiled, entry.call, False, served.call, first))
     return pairs
 
 
@@ -109,8 +110,8 @@ def _served_by(entry: Entry, cache: Sequence[Entry]) -> Entry | None:
     return min(serving, key=lambda one: _distance(accept_set(one.compiled), wanted), default=None)
 
 
-def _distance(one: AcceptSet, other: AcceptSet) -> tuple[int, int]:
+def _distance(one: AcceptSet, other: AcceptSet) -> tuple[int, int, int]:
     """How much less general the first set is, and how much the two differ in what they are about and in what they say of it."""
     sources = one.numeric.sorts.keys() ^ other.numeric.sorts.keys()
     differing = len(one.atoms.keys() ^ other.atoms.keys()) + len(one.numeric.conditions ^ other.numeric.conditions)
-    return len(one.constants.keys() & other.symbolic), len(sources) + differing
+    return len(one.constants.keys() & other.symbolic), len(sources), differing

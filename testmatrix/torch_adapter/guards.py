@@ -224,6 +224,9 @@ def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
                 if match is not None:
                     yield match["source"], match["rest"]
         pending.extend(current.get_child_managers())
+        if hasattr(current, "get_key_value_managers"):  # of a dictionary, by position: the managers of keys and of values
+            entries = current.get_key_value_managers().values()
+            pending.extend(one for pair in entries for one in pair if one is not None)
 
 
 def _numbers(output_graph: Any, scope: _Scope) -> tuple[list[tuple[str, Any]], list[tuple[str, int | None]]]:

@@ -103,16 +103,40 @@ def _constants_first(equation: Any) -> tuple[int, str]:
     return len(equation.free_symbols), str(equation)
 
 
+def without(conditions: frozenset[Any], symbol: Any) -> frozenset[Any] | None:
+    """What the conditions ask of all other symbols, where an equation of theirs says what the symbol is; None where none does."""
+    for equation in sorted((one for one in conditions if symbol in one.free_symbols), key=str):
+        value = _value_of(symbol, equation)
+        if value is not None:
+            asked = {sympy.Ge(value, 0)} if symbol.is_nonnegative else set()
+            replaced = (canonical(substitute(one, {symbol: value})) for one in conditions - {equation} | asked)
+            return frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+    return None
+
+
 def _solution(condition: Any) -> tuple[Any, Any, Any] | None:
     """(symbol, what it equals, the equation) of an equation that gives one symbol in terms of others."""
-    terms, bound = linear(condition)
-    for term, coefficient in reversed(terms):
-        others = [(other, factor) for other, factor in terms if other != term]
-        alone = term.is_Symbol and not any(term in other.free_symbols for other, _ in others)
-        if alone and (abs(coefficient) == 1 or not term.is_integer):
-            rest = sympy.Add(*(factor * other for other, factor in others))
-            return (term, (bound - rest) / coefficient, condition) if _fits(term, bound, others) else None
+    if not isinstance(condition, sympy.Eq):
+        return None
+    for term, _ in reversed(linear(condition)[0]):
+        value = _value_of(term, condition) if term.is_Symbol else None
+        if value is not None:
+            return term, value, condition
     return None
+
+
+def _value_of(symbol: Any, condition: Any) -> Any:
+    """What an equation says that a symbol is; None where it does not."""
+    if not isinstance(condition, sympy.Eq):
+        return None
+    terms, bound = linear(condition)
+    coefficient = dict(terms).get(symbol)
+    others = [(other, factor) for other, factor in terms if other != symbol]
+    if coefficient is None or any(symbol in other.free_symbols for other, _ in others):
+        return None
+    if (abs(coefficient) != 1 and symbol.is_integer) or not _fits(symbol, bound, others):
+        return None
+    return (bound - sympy.Add(*(factor * other for other, factor in others))) / coefficient
 
 
 def _fits(symbol: Any, bound: Any, others: list[tuple[Any, Any]]) -> bool:

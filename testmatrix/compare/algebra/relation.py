@@ -131,13 +131,16 @@ class _Question:
         if wanted.is_empty:
             return "none"
         values: dict[str, Value] = {}
+        unknown = False
         for part in _components(wanted.conditions):
             found = self._model_of(part)
             if found == "empty":
                 return "none"
-            if not isinstance(found, Point):
-                return "unknown"
-            values.update(found.values)
+            if isinstance(found, Point):
+                values.update(found.values)
+            unknown = unknown or found == "unknown"
+        if unknown:
+            return "unknown"
         return self._checked(self._completed(values, wanted, base), accepting, rejecting)
 
     def _model_of(self, conditions: frozenset[Any]) -> Model:

@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from testmatrix.compare.algebra.conjunction import Conjunction
+import sympy
+
+from testmatrix.compare.algebra.conjunction import Conjunction, without
 from testmatrix.compare.algebra.functions import number
 from testmatrix.compare.algebra.normal import canonical, conjuncts, fixed, substitute
 from testmatrix.compare.algebra.relation import LIMIT, Relation, RelationKind, Witness, relate
@@ -72,6 +74,7 @@ def compare_guards(
     other: Compile,
     governed: frozenset[str],
     *,
+    same_inputs: bool = True,
     wrongly: Compile | None = None,
     versions: tuple[str, str] = ("", ""),
     limit: float = LIMIT,
@@ -79,9 +82,10 @@ def compare_guards(
 ) -> GuardComparison:
     """What ``other`` no longer checks (missing) or checks beyond ``reference`` (extra), apart from what ``governed`` explains.
 
-    ``wrongly`` is a compile whose inputs ``other`` took although its graph is none for them: that it carries the numbers that
-    are others there as symbols explains nothing then. ``versions`` are the torch versions that made the two. Where they differ,
-    what only one of them may have is set aside.
+    Compiles that were not made for the ``same_inputs`` met other objects in other states: of these, only conditions on numbers
+    that both look at are compared. ``wrongly`` is a compile whose inputs ``other`` took although its graph is none for them: that
+    it carries the numbers that are others there as symbols explains nothing then. ``versions`` are the torch versions that made
+    the two. Where they differ, what only one of them may have is set aside.
     """
     if reference.guards == other.guards and reference.symbols == other.symbols:
         return _EQUAL
@@ -94,15 +98,15 @@ def compare_guards(
         left, right = left.understood(), right.understood()
     kinds = governed_kinds(governed)
     taken = accept_set(wrongly).recorded if wrongly is not None else {}
-    constants = {
-        source: value for source, value in shared_constants(left, right, kinds).items() if taken.get(source, value) == value
-    }
+    left, right = (projected(one, beside, kinds, every=not same_inputs) for one, beside in ((left, right), (right, left)))
+    shared = shared_constants(left, right, kinds)
+    constants = {source: value for source, value in shared.items() if taken.get(source, value) == value}
     relation = _numeric_relation(left, right, {**right.recorded, **taken, **constants}, constants, limit, ask_z3)
     differences = (
         *_numeric_difference("guard.missing", relation.right_only, left),
         *_numeric_difference("guard.extra", relation.left_only, right),
-        *_discrete_differences("guard.missing", left, right, kinds),
-        *_discrete_differences("guard.extra", right, left, kinds),
+        *(_discrete_differences("guard.missing", left, right, kinds) if same_inputs else ()),
+        *(_discrete_differences("guard.extra", right, left, kinds) if same_inputs else ()),
     )
     return GuardComparison(
         relation=_joint(relation.kind, {one.kind for one in differences}),
@@ -214,23 +218,41 @@ def kind_of(source: str, accepting: AcceptSet) -> str:
     return {"int": "ints", "float": "floats", "bool": "bools"}[sort]
 
 
-def shared_constants(reference: AcceptSet, other: AcceptSet, kinds: frozenset[str]) -> dict[str, Value]:
-    """What numbers of governed kinds are set to on both sides before these are related.
+def projected(accepting: AcceptSet, other: AcceptSet, kinds: frozenset[str], *, every: bool = False) -> AcceptSet:
+    """A set without the numbers of governed kinds (or ``every`` number) that the other side does not look at.
 
-    A constant of one side where the other carries the number as a symbol; and the recorded value of a number that one side
-    does not look at, since whether it does is the axis's doing, too.
+    Whether a cell looks at a number that an axis governs is the axis's doing, too. What the conditions ask of the others,
+    whatever such a number is, stays; where no equation says that, it is what they ask for the recorded value.
+    """
+    conditions, sorts = accepting.numeric.conditions, dict(accepting.numeric.sorts)
+    for source in sorted(sorts.keys() - other.numeric.sorts.keys()):
+        if not every and kind_of(source, accepting) not in kinds:
+            continue
+        symbol, recorded = variable(source, sorts[source]), accepting.recorded.get(source)
+        left = without(conditions, symbol)
+        if left is None and recorded is not None:
+            replaced = (canonical(substitute(one, {symbol: number(recorded)})) for one in conditions)
+            left = frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+        if left is not None:
+            conditions = left
+            del sorts[source]
+    if len(sorts) == len(accepting.numeric.sorts):
+        return accepting
+    constants = {source: value for source, value in accepting.constants.items() if source in sorts}
+    return replace(accepting, numeric=replace(accepting.numeric, conditions=conditions, sorts=sorts), constants=constants)
+
+
+def shared_constants(reference: AcceptSet, other: AcceptSet, kinds: frozenset[str]) -> dict[str, Value]:
+    """The constants of governed kinds that both sides are to have before they are related.
+
+    That is what one side has as a constant and the other carries as a symbol; constants that differ are a difference.
     """
     found: dict[str, Value] = {}
     for having, lacking in ((reference, other), (other, reference)):
         for source in having.numeric.sorts:
-            if kind_of(source, having) not in kinds:
-                continue
             value = having.constants.get(source)
-            if source not in lacking.numeric.sorts:
-                value = having.recorded.get(source, value)
-            elif source in lacking.constants and lacking.constants[source] != value:
-                value = None  # constants that differ are a difference
-            if value is not None:
+            carried = source in lacking.numeric.sorts and lacking.constants.get(source, value) == value
+            if carried and value is not None and kind_of(source, having) in kinds:
                 found.setdefault(source, value)
     return found
 

@@ -15,6 +15,7 @@ from testmatrix.compare.guards.rule import (
     compare_guards,
     governed_kinds,
     kind_of,
+    projected,
     shared_constants,
     specialised,
 )
@@ -256,10 +257,19 @@ def test_constants_that_both_sides_have_and_that_differ_are_not_put_in() -> None
     assert shared_constants(one, other, NOTHING) == {}
 
 
-def test_what_one_side_does_not_mention_is_put_in_as_recorded() -> None:
+def test_a_number_that_one_side_does_not_look_at_is_taken_out() -> None:
     one = accept_set(carried(shape_guard("s0 > 3"), hint="11"))
-    assert shared_constants(one, accept_set(compiled()), INTS) == {N: 11}
-    assert shared_constants(accept_set(compiled()), one, INTS) == {N: 11}
+    nothing = accept_set(compiled())
+    assert projected(one, nothing, INTS).numeric.conditions == frozenset()
+    assert projected(one, nothing, NOTHING) is one
+    assert projected(one, nothing, NOTHING, every=True).numeric.conditions == frozenset()
+
+
+def test_what_is_asked_of_others_through_such_a_number_stays() -> None:
+    symbols = [int_symbol("s0", N), int_symbol("s1", M)]
+    one = accept_set(compiled(shape_guard("Eq(s0, s1 + 2)"), shape_guard("s0 > 6"), symbols=symbols))
+    other = accept_set(compiled(shape_guard("s1 > 4"), symbols=symbols[1:]))
+    assert projected(one, other, INTS).numeric.conditions == other.numeric.conditions
 
 
 def test_a_source_that_is_a_size_to_one_side_only_is_the_same_source() -> None:

@@ -1,9 +1,11 @@
 """Guards and symbols read at compile time."""
 
+import collections
 import dataclasses
 import json
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,38 @@ def test_records_can_be_written_as_data(record):
     (found,) = compiled(record, lambda x, n: x * n, (torch.ones(2), 5))
     assert json.loads(json.dumps(dataclasses.asdict(found)))["frame"].endswith("<lambda>")
     assert Path(__file__).name in {guard.line.partition(":")[0] for guard in found.guards}
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda x: [x],
+        lambda x: (x,),
+        lambda x: {"a": x},
+        lambda x: {1: {"a": x}},
+        lambda x: collections.OrderedDict(a=x),
+        lambda x: collections.defaultdict(list, a=x),
+        lambda x: {"a": [x, {"b": x}]},
+        lambda x: types.SimpleNamespace(inner={"a": x}),
+    ],
+)
+def test_a_tensor_is_checked_whatever_it_is_reached_by(record, wrap):
+    def leaves(value):
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, types.SimpleNamespace):
+            yield from leaves(value.inner)
+        else:
+            for one in value.values() if isinstance(value, dict) else value:
+                yield from leaves(one)
+
+    def total(value):
+        result = torch.zeros(())
+        for leaf in leaves(value):
+            result = result + leaf.sum()
+        return result
+
+    (found,) = compiled(record, total, (wrap(torch.ones(4, 3)),), cell="static")
+    checks = guards_of(found, "TENSOR_MATCH")
+    assert checks
+    assert all("torch.float32" in check.text and "size=[4, 3]" in check.text for check in checks.values())
