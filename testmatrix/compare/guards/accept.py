@@ -84,8 +84,9 @@ def _accept_set(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Accep
     atoms: dict[Atom, Guard] = {}
     for atom, origin in atoms_of(guards):
         atoms.setdefault(atom, origin)
-    numeric = Conjunction(frozenset(reading.conditions), reading.sorts, frozenset(one.text for one in reading.opaque))
-    discrete = frozenset(atoms)
+    opaque = frozenset(one.text for one in reading.opaque)
+    numeric = Conjunction(_kept(frozenset(reading.conditions)), reading.sorts, _kept(opaque))
+    discrete = _kept(frozenset(atoms))
     return AcceptSet(
         numeric=numeric,
         constants=_constants(reading.conditions),
@@ -97,6 +98,12 @@ def _accept_set(guards: tuple[Guard, ...], symbols: tuple[Symbol, ...]) -> Accep
         discrete=discrete,
         key=hash((numeric, discrete)),
     )
+
+
+@lru_cache(maxsize=4096)
+def _kept(found: frozenset[Any]) -> frozenset[Any]:
+    """The first of several equal sets, so that comparing these looks at one object and not at what is in two."""
+    return found
 
 
 def _constants(conditions: Mapping[Any, Guard | Symbol]) -> dict[str, Value]:
