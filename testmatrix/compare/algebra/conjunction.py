@@ -11,6 +11,7 @@ import sympy
 
 from testmatrix.compare.algebra.normal import canonical, conjuncts, linear, substitute
 from testmatrix.compare.algebra.variables import Sort
+from testmatrix.compare.algebra.weight import TooLarge
 
 _MAX_ROUNDS = 64
 
@@ -109,9 +110,17 @@ def without(conditions: frozenset[Any], symbol: Any) -> frozenset[Any] | None:
         value = _value_of(symbol, equation)
         if value is not None:
             asked = {sympy.Ge(value, 0)} if symbol.is_nonnegative else set()
-            replaced = (canonical(substitute(one, {symbol: value})) for one in conditions - {equation} | asked)
-            return frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+            return put_in(conditions - {equation} | asked, symbol, value)
     return None
+
+
+def put_in(conditions: Iterable[Any], symbol: Any, value: Any) -> frozenset[Any] | None:
+    """The conditions with an expression in place of a symbol; None where they would be too large."""
+    try:
+        replaced = [canonical(substitute(one, {symbol: value})) for one in conditions]
+    except TooLarge:
+        return None
+    return frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
 
 
 def _solution(condition: Any) -> tuple[Any, Any, Any] | None:

@@ -12,9 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import sympy
-
-from testmatrix.compare.algebra.conjunction import Conjunction, without
+from testmatrix.compare.algebra.conjunction import Conjunction, put_in, without
 from testmatrix.compare.algebra.functions import number
 from testmatrix.compare.algebra.normal import canonical, conjuncts, fixed, substitute
 from testmatrix.compare.algebra.relation import LIMIT, Relation, RelationKind, Witness, relate
@@ -231,8 +229,7 @@ def projected(accepting: AcceptSet, other: AcceptSet, kinds: frozenset[str], *, 
         symbol, recorded = variable(source, sorts[source]), accepting.recorded.get(source)
         left = without(conditions, symbol)
         if left is None and recorded is not None:
-            replaced = (canonical(substitute(one, {symbol: number(recorded)})) for one in conditions)
-            left = frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+            left = put_in(conditions, symbol, number(recorded))
         if left is not None:
             conditions = left
             del sorts[source]

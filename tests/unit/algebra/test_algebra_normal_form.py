@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import sympy
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from random_conditions import SORTS, conditions, grid, let_through
 
-from testmatrix.compare.algebra.conjunction import Conjunction, Solved, solved
+from testmatrix.compare.algebra.conjunction import Conjunction, Solved, solved, without
 from testmatrix.compare.algebra.evaluate import holds
 from testmatrix.compare.algebra.normal import canonical, negation, substitute
 from testmatrix.compare.algebra.parse import parse
@@ -194,3 +195,32 @@ def test_what_would_grow_is_not_put_in() -> None:
 def test_putting_in_brings_functions_to_their_one_form() -> None:
     put_in = substitute(read("FloorDiv(n, 4) + Where(n > 2, m, 7) + Max(n, m) >= 0").lhs, {look_up("n"): 8 * look_up("k")})
     assert canonical(sympy.Ge(put_in, 0)) == read("2*k + Where(8*k > 2, m, 7) + Max(m, 8*k) >= 0")
+
+
+@SETTINGS
+@given(st.lists(conditions(sorted(SORTS)[:3]), min_size=1, max_size=3), st.sampled_from(["n", "m", "a"]), st.integers(-3, 6))
+def test_a_symbol_that_an_equation_gives_is_taken_out_and_what_is_asked_of_the_others_stays(
+    texts: list[str], name: str, shift: int
+) -> None:
+    """Compared with going through all values of the symbol, as far as these reach."""
+    equation = f"Eq({name}, b + {shift})"
+    symbol = variable(name, SORTS[name])
+    made = Conjunction().and_also(read_sorted(text) for text in [*texts, equation]).conditions
+    left = without(made, symbol)
+    if left is None:
+        assert sympy.false in made or symbol not in set().union(*(one.free_symbols for one in made))
+        return
+    assert not any(symbol in one.free_symbols for one in left)
+    for point in ({"n": n, "m": m, "a": a, "b": b} for n in (-3, 0, 4) for m in (-2, 5) for a in (0, 3) for b in (0, 1, 7)):
+        value = point["b"] + shift
+        reached = SORTS[name] == "int" or value >= 0
+        expected = reached and all(holds(one, {**point, name: value}) for one in made)
+        assert all(holds(one, point) for one in left) is expected
+
+
+def test_nothing_is_taken_out_without_an_equation_that_gives_it() -> None:
+    n = look_up("n")
+    assert without(frozenset({read("n >= 3"), read("m > n")}), n) is None
+    assert without(frozenset({read("Eq(2*n, 3*m)")}), n) is None
+    assert without(frozenset({read("Eq(n*n, m + n)")}), n) is None
+    assert without(frozenset({read("Eq(a, m)"), read("m < 9")}), look_up("a")) == {read("m >= 0"), read("m < 9")}

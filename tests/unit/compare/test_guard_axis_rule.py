@@ -285,3 +285,13 @@ def test_constants_are_added_as_equations() -> None:
     put_in = specialised(accepting, {N: 5}, {N: "int"})
     assert len(put_in.conditions) == 2
     assert all(holds(one, {N: 5}) for one in put_in.conditions)
+
+
+def test_conditions_that_would_grow_are_left_undecided() -> None:
+    """Taking a number out of them puts what it equals into the others."""
+    symbols = [replace(int_symbol("s0", N), hint=""), replace(int_symbol("s1", M), hint="")]
+    large = compiled(shape_guard("Eq(s1, s0**60)"), shape_guard("s1**60 > 3"), symbols=symbols)
+    assert compared(large, carried(shape_guard("s0 > 3")), INTS).relation == "undecided"
+    huge = [replace(one, hint=str(10**18)) for one in symbols]
+    powers = compiled(shape_guard("s0**55*s1**50 + (s0*s1)**40 > 3"), symbols=huge)
+    assert compare_guards(powers, compiled(), INTS).relation in ("equal", "undecided")
