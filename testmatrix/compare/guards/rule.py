@@ -254,10 +254,16 @@ def shared_constants(reference: AcceptSet, other: AcceptSet, kinds: frozenset[st
     return found
 
 
+#: Which sort a source has that the two sides know as different ones: the last of these.
+_PRECEDENCE: tuple[Sort, ...] = ("bool", "int", "float", "extent")
+
+
 def _joint_sorts(left: Mapping[str, Sort], right: Mapping[str, Sort]) -> dict[str, Sort]:
-    """The sorts of all sources; one that is a size to one side is a size."""
-    sizes: dict[str, Sort] = {source: sort for side in (left, right) for source, sort in side.items() if sort == "extent"}
-    return {**left, **right, **sizes}
+    """The sorts of all sources; one that is a size to one side is a size, and one that is a float to one side no int."""
+    joint = {**left, **right}
+    for source in left.keys() & right.keys():
+        joint[source] = max(left[source], right[source], key=_PRECEDENCE.index)
+    return joint
 
 
 def specialised(accepting: AcceptSet, constants: Mapping[str, Value], sorts: Mapping[str, Sort]) -> Conjunction:

@@ -295,3 +295,8 @@ def test_conditions_that_would_grow_are_left_undecided() -> None:
     huge = [replace(one, hint=str(10**18)) for one in symbols]
     powers = compiled(shape_guard("s0**55*s1**50 + (s0*s1)**40 > 3"), symbols=huge)
     assert compare_guards(powers, compiled(), INTS).relation in ("equal", "undecided")
+
+
+def test_a_source_that_is_a_float_to_one_side_only_is_compared_the_same_from_both_sides() -> None:
+    float_one, int_one = compiled(constant(N, 2.5)), carried(shape_guard("s0 > 3"))
+    assert kinds(compared(float_one, int_one, NOTHING)) == [("guard.missing", f"{N} == 2.5"), ("guard.extra", f"{N} >= 4")]
