@@ -96,7 +96,8 @@ def _is_stale(pair: Pair, cell: str, wrong: Collection[WrongCall]) -> bool:
 
 
 def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
-    """``guard.missing`` and ``guard.extra``: one for each condition.
+    """``guard.missing`` and ``guard.extra``: for each discrete condition one, and one for the numeric part of a pair, with the
+    condition that the witness violates.
 
     A trace that took another way looks at other things inside torch; these are told with the first condition that is not on
     torch's own, or with each other where there is none.

@@ -300,3 +300,13 @@ def test_conditions_that_would_grow_are_left_undecided() -> None:
 def test_a_source_that_is_a_float_to_one_side_only_is_compared_the_same_from_both_sides() -> None:
     float_one, int_one = compiled(constant(N, 2.5)), carried(shape_guard("s0 > 3"))
     assert kinds(compared(float_one, int_one, NOTHING)) == [("guard.missing", f"{N} == 2.5"), ("guard.extra", f"{N} >= 4")]
+
+
+def test_compiles_for_other_inputs_are_compared_in_the_numbers_that_both_look_at() -> None:
+    flag = Guard(kind="CONSTANT_MATCH", source="L['f']", text="== True", value="True", value_type="bool")
+    symbols = [int_symbol("s0", N), int_symbol("s1", M)]
+    one = compiled(flag, shape_guard("s0 > 3"), shape_guard("s1 > 3"), symbols=symbols)
+    other = compiled(shape_guard("s0 > 2"), symbols=symbols[:1])
+    found = compare_guards(one, other, NOTHING, same_inputs=False).differences
+    assert [(each.kind, each.text) for each in found] == [("guard.missing", f"{N} >= 4")]
+    assert len(compare_guards(one, other, NOTHING).differences) == 2
