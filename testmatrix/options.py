@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from testmatrix.errors import UsageError, nearest
+from testmatrix.shards.shard import Shard, parse_shard
 
 Severity = Literal["error", "warning", "info"]
 #: What a flag, a variable or an ini key holds; None where it is not given.
@@ -52,8 +53,11 @@ FINDING_FAMILIES: tuple[str, ...] = tuple(
     dict.fromkeys(kind.partition(".")[0] for kind in FINDING_KINDS if kind.partition(".")[0] not in FINDING_KINDS)
 )
 
+#: Where a process that lists tests writes them.
+LISTING_VARIABLE = "TESTMATRIX_LISTING"
+
 #: Variables that the package itself sets for its child processes: not options, and not refused as unknown ones.
-INTERNAL_ENVIRONMENT: frozenset[str] = frozenset()
+INTERNAL_ENVIRONMENT: frozenset[str] = frozenset({LISTING_VARIABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Options:
     fail_on: frozenset[str] = frozenset({"error"})  #: kinds, families and severities
     max_kept: int = 256 * 2**20  #: bytes
     config: Path | None = None
+    shard: Shard | Literal["auto"] | None = None  #: None: all tests; ``auto``: what the CI system says
+    durations: Path | None = None
     sources: Mapping[str, Source] = field(default_factory=dict, compare=False)  #: by field
 
     def fails(self, kind: str, severity: Severity) -> bool:
@@ -250,6 +256,23 @@ OPTIONS: tuple[Option, ...] = (
         path=True,
         help="the project's own axes and presets (default: testmatrix.toml in the root directory, or else [tool.testmatrix] in "
         "its pyproject.toml)",
+    ),
+    Option(
+        field="shard",
+        parse=parse_shard,
+        default="",
+        metavar="K/N",
+        help="run the K-th of N parts of the suite and deselect the rest, each test being in exactly one part; 'auto' takes K "
+        "and N from the variables of GitLab, CircleCI or Buildkite (default: all tests)",
+    ),
+    Option(
+        field="durations",
+        parse=_parse_path,
+        default="",
+        metavar="PATH",
+        path=True,
+        help="how long tests took, so that shards take equally long: the JSON report of an earlier run, or a file that "
+        "'testmatrix shard durations' wrote; the same one in all shards (default: none, shards have equally many tests)",
     ),
 )
 

@@ -9,6 +9,7 @@ from testmatrix.cli.config import config
 from testmatrix.cli.doctor import doctor
 from testmatrix.cli.report import report
 from testmatrix.cli.run import run
+from testmatrix.cli.shard import shard
 from testmatrix.cli.show import show
 from testmatrix.errors import EnvironmentUnusable, TestmatrixError
 
@@ -36,5 +37,5 @@ def main() -> None:
     """
 
 
-for _command in (config, doctor, report, run, show):
+for _command in (config, doctor, report, run, shard, show):
     main.add_command(_command)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from testmatrix.plugin import trace_log
+from testmatrix.plugin import shards, trace_log
 from testmatrix.plugin.session import MatrixSession
 from testmatrix.report.model import Report
 from testmatrix.report.terminal import summary_lines
@@ -25,6 +25,9 @@ class MatrixPlugin:
         self._report: Report | None = None
         self._failure = ""
         self._last_line = ""
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        shards.install(session.config, self._matrix.options)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

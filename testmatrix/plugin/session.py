@@ -128,6 +128,7 @@ class MatrixSession:
             grid={axis.name: tuple(value.name for value in axis.values) for axis in self.grid.axes},
             cells=tuple(cell.name for cell in self.cells),
             oracle=ORACLE if self.options.oracle else "",
+            shard=str(self.options.shard or ""),
         )
         return build_report(
             info,

@@ -80,8 +80,10 @@ def matrix_plugin(config: pytest.Config) -> MatrixPlugin | None:
 
 
 def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
+    from testmatrix.plugin.shards import settled
     from testmatrix.report.write import check_writable
 
+    resolved = settled(resolved, os.environ)
     plan = configuration.plan(resolved, configuration.read(resolved, config.rootpath))
     if resolved.json is not None:
         check_writable(resolved.json)

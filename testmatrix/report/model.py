@@ -2,7 +2,7 @@
 
 History of the format:
 
-1. The first. Since then, without a new version: ``kind`` and ``compiles`` of ints, and ``numbers``.
+1. The first. Since then, without a new version: ``kind`` and ``compiles`` of ints, ``numbers``, and ``shard``.
 
 A key may be added without a new version: readers ignore keys that they don't know, and a key that is not in all reports has a
 default here. A key that changes its meaning, or goes, makes a new version.
@@ -38,6 +38,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     grid: Mapping[str, tuple[str, ...]]  #: axes in order, with their values in order
     cells: tuple[str, ...]  #: the grid's cells that this run had, in grid order, without the oracle
     oracle: str = ORACLE
+    shard: str = ""  #: ``2/8``: the part of the suite that this run was of; empty where it was of all
 
 
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):

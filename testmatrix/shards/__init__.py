@@ -1,0 +1,1 @@
+"""Splitting one run over several machines: who runs which test. Pure: no torch, no pytest."""
