@@ -70,7 +70,7 @@ def _said(ran: subprocess.CompletedProcess[str]) -> str:
         for line in lines:
             if mark in line:
                 return line.partition(mark)[2]
-    return lines[-1] if lines else f"status {ran.returncode}"
+    return lines[-1].removeprefix("E ").strip() if lines else f"status {ran.returncode}"
 
 
 def pytest_configure(config: pytest.Config) -> None:
