@@ -251,7 +251,7 @@ def test_guards_that_the_suite_filters_out_are_not_recorded(record):
     assert [guard.kind for guard in found.guards] == ["TENSOR_MATCH"]
     (note,) = recording.notes
     assert note.kind == "guards"
-    assert "guard_filter_fn left out" in note.text
+    assert "guard_filter_fn leaves out guards" in note.text
 
 
 def test_nothing_is_said_where_no_guard_is_filtered(record):
