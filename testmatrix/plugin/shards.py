@@ -15,7 +15,7 @@ from testmatrix.shards.plan import ShardPlan, plan
 from testmatrix.shards.shard import AUTO, Shard, shard_of_ci
 
 NAME = "testmatrix-shard"
-_WORKER_KEY = "testmatrix-shard-empty"
+_WORKER_KEY = "testmatrix-other-shards"
 
 #: pytest's options that select by what an earlier run left on this very machine, by the name under which pytest keeps them.
 _SELECTING_LOCALLY = ("lf", "stepwise")
@@ -59,7 +59,7 @@ class ShardPlugin:
     def __init__(self, shard: Shard, durations: Durations) -> None:
         self._shard, self._durations = shard, durations
         self._plan: ShardPlan | None = None
-        self._left_empty = False  #: tests were selected, and all of them are other shards'
+        self._others = False  #: tests were selected that are other shards'
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
@@ -75,7 +75,7 @@ class ShardPlugin:
         ours = self._plan.names(self._shard.number)
         others = [item for item in items if item.nodeid not in ours]
         if others:
-            self._left_empty = len(others) == len(items)
+            self._others = True
             items[:] = [item for item in items if item.nodeid in ours]
             config.hook.pytest_deselected(items=others)
 
@@ -90,7 +90,7 @@ class ShardPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A shard without tests is as fine as any other; no test at all is not."""
-        if not self._left_empty:
+        if not self._others:
             return
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput[_WORKER_KEY] = True
@@ -100,4 +100,4 @@ class ShardPlugin:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """A worker of pytest-xdist has ended: only workers collect."""
-        self._left_empty |= getattr(node, "workeroutput", {}).get(_WORKER_KEY, False)
+        self._others |= getattr(node, "workeroutput", {}).get(_WORKER_KEY, False)

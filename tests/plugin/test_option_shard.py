@@ -73,6 +73,7 @@ def test_each_test_is_run_in_one_shard(shards):
     ("options", "selected"),
     [
         (["-k", "many and not 5"], NAMES[2:7]),
+        (["-k", "many and (0 or 2 or 4)"], [NAMES[2], NAMES[4], NAMES[6]]),  # one shard's, were all planned
         (["-m", "slow"], ["test_it"]),
         (["--deselect", "test_suite.py::test_fails"], NAMES[1:]),
         (["test_suite.py::test_many"], NAMES[2:]),
@@ -180,10 +181,11 @@ def test_no_test_at_all_is_not(shards):
     assert [run.exit for run in shards(2, "-k", "nothing_like_it")] == [5, 5]
 
 
-def test_workers(shards):
-    runs = shards(2, "-n", "2", subprocess=True)
+def test_workers(shards, pytester):
+    (pytester.path / "d.json").write_bytes(encode_durations({"test_suite.py::test_fails": 3.0}))
+    runs = shards(2, "-n", "2", "--testmatrix-durations=d.json", subprocess=True)
     assert names(runs) == Counter(NAMES)
-    assert [set(run.tests) for run in runs] == [set(run.tests) for run in shards(2)]
+    assert [set(run.tests) for run in runs] == [set(run.tests) for run in shards(2, "--testmatrix-durations=d.json")]
     assert [run.read.run.shard for run in runs] == ["1/2", "2/2"]
 
 
