@@ -42,7 +42,8 @@ with its axis, `backend=eager`.
 Where a grid has `shapes=static` and both values of `ints`, the cells `static-specialize` and `static-unspecialize` are its
 control: with automatic dynamic shapes off, they must agree in everything.
 
-A difference between two cells in guards is explained only by what the axes in which they differ may change.
+A difference between two cells in guards is explained only by numbers that the axes in which they differ may carry in another
+way: as constants in one of them and as symbols in the other.
 """
 
 
@@ -82,7 +83,7 @@ def _sets(value: AxisValue) -> str:
 def _axis(axis: Axis) -> str:
     governs = ", ".join(sorted(axis.governs - {"backend"})) or "nothing"
     table = _table(("value", "means", "sets"), ((f"`{v.name}`", v.summary, _sets(v)) for v in axis.values))
-    return f"## `{axis.name}`: {axis.summary}\n\nMay change in guards: {governs}.\n\n{table}"
+    return f"## `{axis.name}`: {axis.summary}\n\nMay carry as constants or as symbols: {governs}.\n\n{table}"
 
 
 def grid_page() -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from testmatrix.compare.difference import Difference
 from testmatrix.compare.finding import Evidence
-from testmatrix.compare.guards.accept import accept_set
-from testmatrix.compare.guards.cache import relate_caches
+from testmatrix.compare.guards.accept import AcceptSet, accept_set
+from testmatrix.compare.guards.cache import relate_caches, takes
 from testmatrix.compare.guards.readable import readable_number
 from testmatrix.compare.guards.rule import GuardComparison, GuardDifference, compare_guards, governed_kinds
 from testmatrix.compare.guards.sides import sides
@@ -18,10 +18,11 @@ from testmatrix.compare.pairing import Pair, entries_of, paired_compiles
 from testmatrix.compare.pins import comparable, first_comparable
 from testmatrix.compare.wording import first_line, signature, stable_region, stable_source, stable_text
 from testmatrix.grid import Grid
+from testmatrix.guard_kinds import category
 from testmatrix.observation import Note, Observation
 
-#: What is torch's own, in a source or a payload.
-_TORCH = re.compile(r"\btorch\.|\['torch'\]|__import_torch")
+#: Sources that are torch's own.
+_TORCH = re.compile(r"^G\['torch'\]|^G\['__import_torch|^__import__\('torch")
 
 
 #: Cell, region, and the number of a call of it.
@@ -96,27 +97,40 @@ def _is_stale(pair: Pair, cell: str, wrong: Collection[WrongCall]) -> bool:
 
 
 def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
-    """``guard.missing`` and ``guard.extra``: for each discrete condition one, and one for the numeric part of a pair, with the
-    condition that the witness violates.
-
-    A trace that took another way looks at other things inside torch; these are told with the first condition that is not on
-    torch's own, or with each other where there is none.
-    """
+    """``guard.missing`` and ``guard.extra``: one for each condition that :func:`_grouped` does not tell with another."""
     found: list[Difference] = []
     told: set[tuple[str, str, str, CallKey]] = set()
     for one in compared:
         shared = _evidence(one) if one.comparison.differences else {}
         for kind in ("guard.missing", "guard.extra"):
-            alike = [each for each in one.comparison.differences if each.kind == kind]
-            inside = [each for each in alike if _TORCH.search(f"{each.source} {each.text}")]
-            telling = [each for each in alike if each not in inside] or inside[:1]
-            for position, each in enumerate(telling):
-                others = [other for other in inside if other is not each] if position == 0 else []
-                key = (one.run.cell, kind, f"{each.guard} {each.source} {each.text}", one.pair.call)
+            for first, *others in _grouped([each for each in one.comparison.differences if each.kind == kind]):
+                key = (one.run.cell, kind, f"{first.guard} {first.source} {first.text}", one.pair.call)
                 if key not in told:  # else against another reference already
                     told.add(key)
-                    found.append(_difference(each, others, one, shared))
+                    found.append(_difference(first, others, one, shared))
     return found
+
+
+def _grouped(differences: Sequence[GuardDifference]) -> list[list[GuardDifference]]:
+    """Conditions that are told together, the one that tells most first.
+
+    A tensor that is not checked at all says more than its sizes do; who shares memory with whom is one matter; and what a trace
+    looks at inside torch, because it took another way, goes with the first condition that is the suite's own.
+    """
+    tensors = {one.source for one in differences if one.guard == "TENSOR_MATCH" and not one.values}
+    groups: dict[str, list[GuardDifference]] = {}
+    inside: list[GuardDifference] = []
+    for one in sorted(differences, key=lambda one: one.source not in tensors):
+        if _TORCH.search(one.source):
+            inside.append(one)
+        elif category(one.guard) == "aliasing":
+            groups.setdefault("aliasing", []).append(one)
+        else:
+            tensor = next((each for each in sorted(tensors) if one.source == each or one.source.startswith(f"{each}.")), None)
+            groups.setdefault(tensor or f"{one.guard} {one.source} {one.text}", []).append(one)
+    first = next(iter(groups.values())) if groups else groups.setdefault("inside", [])
+    first.extend(inside)
+    return [group for group in groups.values() if group]
 
 
 def guard_notes(
@@ -126,7 +140,7 @@ def guard_notes(
     notes: dict[str, list[Note]] = {cell: [] for cell in cells}
     for one in compared:
         if one.comparison.relation == "undecided":
-            alone = first_line("; ".join(one.comparison.undecided), 300)
+            alone = stable_text("; ".join(one.comparison.undecided))  # the same for all values of a parametrised test
             text = f"guards of {one.pair.other.frame} were not decided against {one.reference.cell}: {alone}"
             notes[one.run.cell].append(Note(kind="undecided", text=text))
         notes[one.run.cell].extend(Note(kind="guards", text=text) for text in one.comparison.set_aside)
@@ -139,14 +153,20 @@ def guard_notes(
     return {cell: list(dict.fromkeys(said)) for cell, said in notes.items() if said}
 
 
+def _caches(one: Compared) -> tuple[list[AcceptSet], list[AcceptSet]]:
+    """What the compiles of a pair's frame let through, in the reference and in the cell."""
+    frame = one.pair.other.frame, one.pair.other.line, one.pair.other.resume
+    theirs, ours = (
+        [accept_set(entry.compiled) for entry in entries_of(run) if entry.frame == frame] for run in (one.reference, one.run)
+    )
+    return theirs, ours
+
+
 def _evidence(one: Compared) -> dict[str, Evidence]:
     """What all differences of one pair share: both sets, how they are related, and the caches that they belong to."""
     pair = one.pair
     shown = sides(accept_set(pair.reference), accept_set(pair.other))
-    frame = pair.other.frame, pair.other.line, pair.other.resume
-    theirs, ours = (
-        [accept_set(entry.compiled) for entry in entries_of(run) if entry.frame == frame] for run in (one.reference, one.run)
-    )
+    theirs, ours = _caches(one)
     return {
         "relation": one.comparison.relation,
         "constants": {source: readable_number(value) for source, value in sorted(one.comparison.constants.items())},
@@ -158,7 +178,7 @@ def _evidence(one: Compared) -> dict[str, Evidence]:
         "cache": {
             "reference": len(theirs),
             "cell": len(ours),
-            "relation": relate_caches(theirs, ours),
+            "relation": relate_caches(theirs, ours, one.comparison.constants),
         },
     }
 
@@ -169,13 +189,18 @@ def _difference(
     frame, call = compared.pair.other.frame, compared.pair.call
     missing = one.kind == "guard.missing"
     more = f" (and {len(others)} more)" if others else ""
+    rejecting = accept_set(compared.pair.reference if missing else compared.pair.other)
+    cache = _caches(compared)[0 if missing else 1]
+    another = takes([entry for entry in cache if entry is not rejecting], one.values)
+    rejected = "rejected by this compile, taken by another" if another else "rejected"
+    verdict, counterpart = ("accepted", rejected) if missing else (rejected, "accepted")
     return Difference(
         kind=one.kind,
         severity="warning" if missing else "info",
         cell=compared.run.cell,
         reference=compared.reference.cell,
-        left=f"{_checked(one)}{more} is {'not checked' if missing else 'checked'}: {_told(one)}",
-        right="rejected" if missing else "accepted",
+        left=f"{_checked(one)}{more} is {'not checked' if missing else 'checked'}: {_told(one)} is {verdict}",
+        right=counterpart,
         region=frame,
         path=f"{one.guard} {one.source} {one.text}",
         call=call.number,
@@ -189,8 +214,9 @@ def _difference(
             **({"others": [f"{other.source}: {other.guard} {other.text}" for other in others]} if others else {}),
             "witness": dict(one.witness),
             "accepted_by": compared.run.cell if missing else compared.reference.cell,
-            "line": one.line,
-            "context": list(one.origin.context) if one.origin is not None else [],
+            **({"taken_by_another": True} if another else {}),
+            **({"line": one.line} if one.line else {}),
+            **({"context": list(one.origin.context)} if one.origin is not None and one.origin.context else {}),
             **shared,
         },
     )
@@ -198,13 +224,11 @@ def _difference(
 
 def _checked(one: GuardDifference) -> str:
     """The condition; one on numbers names its sources, a discrete one may not."""
-    named = one.source and one.source in one.text
+    named = bool(one.source) and all(source in one.text for source in one.source.split(", "))
     return first_line(one.text if named else f"{one.source or one.guard} {one.text}", 80)
 
 
 def _told(one: GuardDifference) -> str:
     """The witness, as far as it is on what the condition is on."""
-    verdict = "accepted" if one.kind == "guard.missing" else "rejected"
     telling = [(source, value) for source, value in one.witness if source in f"{one.source} {one.text}"] or one.witness
-    values = ", ".join(value if source == one.guard else f"{source}={value}" for source, value in telling)
-    return f"{first_line(values, 80)} is {verdict}"
+    return first_line(", ".join(value if source == one.guard else f"{source}={value}" for source, value in telling), 80)

@@ -44,6 +44,7 @@ class GuardDifference:
     guard: str  #: torch's name of the guard's kind
     text: str  #: the condition, over sources
     witness: tuple[tuple[str, str], ...] = ()  #: source and value; an input that the side without the condition accepts alone
+    values: Mapping[str, Value] = field(default_factory=dict)  #: the witness of a condition on numbers, as numbers
     origin: Guard | Symbol | None = None  #: what made the condition, with the user's line
 
     @property
@@ -134,7 +135,7 @@ def _numeric_relation(
     limit: float,
     ask_z3: bool,
 ) -> Relation:
-    sorts = _joint_sorts(reference.numeric.sorts, other.numeric.sorts)
+    sorts = joint_sorts(reference.numeric.sorts, other.numeric.sorts)
     sides = (specialised(one, constants, sorts) for one in (reference, other))
     return relate(*sides, recorded={**reference.recorded, **recorded}, limit=limit, ask_z3=ask_z3)
 
@@ -152,6 +153,7 @@ def _numeric_difference(
         guard=origin.kind if isinstance(origin, Guard) else "range",
         text=readable(condition),
         witness=tuple((source, readable_number(value)) for source, value in witness.values),
+        values=dict(witness.values),
         origin=origin,
     )
 
@@ -173,7 +175,9 @@ _OTHERWISE: Mapping[str, str] = {
     "type": "an object of another type",
     "identity": "another object",
     "structure": "one of another length, or with other keys",
-    "aliasing": "one that shares memory with others, or does not",
+    "DUPLICATE_INPUT": "an object of its own",
+    "NO_TENSOR_ALIASING": "the same tensor as another argument",
+    "aliasing": "a set of tensors that overlap in another way",
     "process": "another state of the process",
 }
 
@@ -184,7 +188,8 @@ def _otherwise(atom: Atom, origin: Guard) -> tuple[tuple[str, str], ...]:
         return ((atom.source, str(origin.value != "True")),)
     if origin.kind in CONSTANT_KINDS and origin.value_type == "str" and origin.value:
         return ((atom.source, f"{origin.value[:-1]}_{origin.value[-1]}"),)
-    return ((atom.source or atom.kind, _OTHERWISE.get(category(atom.kind), "another value")),)
+    other = _OTHERWISE.get(atom.kind) or _OTHERWISE.get(category(atom.kind), "another value")
+    return ((atom.source or atom.kind, other),)
 
 
 def _joint(numeric: RelationKind, kinds: set[str]) -> RelationKind:
@@ -258,7 +263,7 @@ def shared_constants(reference: AcceptSet, other: AcceptSet, kinds: frozenset[st
 _PRECEDENCE: tuple[Sort, ...] = ("bool", "int", "float", "extent")
 
 
-def _joint_sorts(left: Mapping[str, Sort], right: Mapping[str, Sort]) -> dict[str, Sort]:
+def joint_sorts(left: Mapping[str, Sort], right: Mapping[str, Sort]) -> dict[str, Sort]:
     """The sorts of all sources; one that is a size to one side is a size, and one that is a float to one side no int."""
     joint = {**left, **right}
     for source in left.keys() & right.keys():

@@ -20,6 +20,7 @@ from builders import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from testmatrix.compare.finding import Finding
 from testmatrix.compare.guards.accept import accept_set
 from testmatrix.compare.guards.rule import GuardDifference, compare_guards
 from testmatrix.compare.whole import compare_test
@@ -215,3 +216,57 @@ def test_a_graph_that_was_used_for_other_inputs_with_a_wrong_result_lacks_a_guar
     same = replace(second, ops=first.ops)
     made |= {cell: run(cell, (1, 2), first, same) for cell in CELLS if cell != UNSPEC}
     assert [one.kind for one in compare_test(made, GRID)] == ["output.value"]  # wrong, but no other graph
+
+
+def sized(*texts: str, guards: tuple[Guard, ...] = (), **fields: object) -> Compile:
+    size = int_symbol("s1", "L['x'].size()[0]", kind="size")
+    return compiled(*map(shape_guard, texts), *guards, symbols=[replace(size, hint=fields.pop("hint", "8"), lower="2")], **fields)
+
+
+def test_a_witness_that_another_compile_takes_is_said_to_be() -> None:
+    """The reference has a graph for either side of the branch, the cell one for both."""
+    both = [sized("s1 > 6"), sized("s1 <= 6", hint="4", region_call=1)]
+    calls = (call(1), call(1, 1))
+    made = {cell: observe(cell, *calls, compiles=tuple(both)) for cell in CELLS}
+    made[UNSPEC] = observe(UNSPEC, *calls, compiles=(sized(),))
+    missing = [one for one in compare_test(made, GRID) if one.kind == "guard.missing"]
+    assert len(missing) == 2
+    assert all("rejected by this compile, taken by another in static-specialize" in one.summary for one in missing)
+    made = {cell: observe(cell, call(1), compiles=(both[0],)) for cell in CELLS}
+    made[UNSPEC] = observe(UNSPEC, call(1), compiles=(sized(),))
+    (alone,) = (one for one in compare_test(made, GRID) if one.kind == "guard.missing")
+    assert "=6 is accepted in dynamic-unspecialize, rejected in static-specialize" in alone.summary
+    assert "taken_by_another" not in alone.evidence
+
+
+def without(*guards: Guard) -> list[Finding]:
+    made = {cell: observe(cell, call(1), compiles=(compiled(*guards),)) for cell in CELLS}
+    made[UNSPEC] = observe(UNSPEC, call(1), compiles=(compiled(),))
+    return [one for one in compare_test(made, GRID) if one.kind == "guard.missing"]
+
+
+def test_what_only_mentions_torch_is_the_suites_own() -> None:
+    found = without(constant("L['mode']", "add"), constant("L['opts']['torch']", "yes"), constant("L['dt']", "torch.float32"))
+    assert {one.evidence["source"] for one in found} == {"L['mode']", "L['opts']['torch']", "L['dt']"}
+
+
+def test_what_a_trace_looks_at_inside_torch_goes_with_the_suites_own() -> None:
+    inside = Guard(kind="CLOSURE_MATCH", source="G['torch'].nn.functional.pad", text="torch.nn.functional.pad")
+    (found,) = without(inside, constant("L['mode']", "add"))
+    assert (found.evidence["source"], len(found.evidence["others"])) == ("L['mode']", 1)  # type: ignore[arg-type]
+    (found,) = without(inside)
+    assert found.evidence["source"] == inside.source
+
+
+def test_a_tensor_that_is_not_checked_at_all_is_said_first() -> None:
+    (found,) = without(tensor_match("L['y']", "[None]", "[1]"))
+    assert (found.evidence["guard"], found.evidence["source"]) == ("TENSOR_MATCH", "L['y']")
+    assert "L['y']=a tensor of another class, dtype, device or layout is accepted" in found.summary
+
+
+def test_who_shares_memory_with_whom_is_one_matter() -> None:
+    def apart(source: str) -> Guard:
+        return Guard(kind="NO_TENSOR_ALIASING", source=source, text="none of the other tensors")
+
+    (found,) = without(apart("L['x']"), apart("L['y']"), apart("L['z']"))
+    assert "L['x']=the same tensor as another argument is accepted" in found.summary

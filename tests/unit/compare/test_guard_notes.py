@@ -53,7 +53,7 @@ def test_what_was_not_decided_is_said_of_the_cell_and_is_no_finding() -> None:
     notes = notes_of(made)
     assert list(notes) == [UNSPEC]
     assert [note.kind for note in notes[UNSPEC]] == ["undecided", "undecided", "guards"]  # against two cells
-    assert f"f({N}) > 3" in notes[UNSPEC][0].text
+    assert f"f({N}) > #" in notes[UNSPEC][0].text  # the same for all values of a parametrised test
     assert guard_differences(compared_compiles(made, GRID, CELLS)) == []
 
 
