@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 #: (how the function uses ``n``, reason)
 FORCED = {
     "for i in range(n): x = x + i": "range()",
@@ -143,3 +145,16 @@ def test_it():
     assert row.cells["dynamic-unspecialize"].compiles == (1, 1, 1)
     assert [(one.source, one.number) for one in run.read.numbers] == [("L['f']", "float"), ("L['x'].size()[0]", "size")]
     assert run.read.summary.ints.reached == 1
+
+
+def test_zero_dimensional_tensors_are_no_ints(matrix):
+    run = matrix("""
+def test_it():
+    norm = torch.nn.BatchNorm1d(3)
+    region = compiled(lambda x, n, t: norm(x) * [1.0, 2.0, 3.0][n] * t)
+    for n in (1, 2):
+        region(torch.ones(2, 3), n, torch.tensor(4))
+""")
+
+    assert [(row.source, row.cells["dynamic-unspecialize"].state) for row in run.read.ints] == [("L['n']", "constant")]
+    assert (run.read.summary.ints.reached, run.read.summary.ints.symbolic) == (1, 0)

@@ -12,6 +12,9 @@ from testmatrix.observation import Leaf
 _INTERNAL = re.compile(r"^__import__\(|^G\['torch'\]|^G\['__(import_|builtins)|^utils_device|__import_torch|\._base\b")
 #: Extents other than sizes: they follow from sizes, and are no rows of their own.
 _EXTENT = re.compile(r"\.stride\(\)|\.storage_offset\(\)|\.ndim$|\.(?:size|stride)\(\d+\)|\.shape\[")
+#: What 0-d tensors hold: torch makes a symbol of it for every one of ints, used or not and whatever the settings are. A scalar of
+#: numpy's is one of those, too, but was no tensor to the user.
+_ITEM = re.compile(r"^(?!___from_numpy\().*\.item\(\)$")
 _SIZE = re.compile(r"^(?P<tensor>.+)\.size\(\)\[(?P<dim>\d+)\]$")
 #: What a conversion was applied to: ``int(L['n'])``, ``___from_numpy(L['n']).item()``.
 _INNER = re.compile(r"\((?P<inner>[LGC]\[.*\])\)(?:\.item\(\))?$")
@@ -33,7 +36,6 @@ _WRITTEN = (
     (_KEYS, "dict key"),
     (re.compile(r"\.__closure__\[|\.cell_contents\b"), "closure"),
     (re.compile(r"^___from_numpy\("), "numpy scalar"),
-    (re.compile(r"\.item\(\)$"), "item of a tensor"),
     (re.compile(r"\btype\(.+\)\.__(?:dict|mro)__"), "class attribute"),
     (re.compile(r"^G\["), "global"),
     (re.compile(r"\._modules\b"), "module attribute"),
@@ -42,7 +44,7 @@ _WRITTEN = (
 
 
 def is_users(source: str) -> bool:
-    return not _INTERNAL.search(source) and not _EXTENT.search(source)
+    return not _INTERNAL.search(source) and not _EXTENT.search(source) and not _ITEM.match(source)
 
 
 def as_guarded(path: str) -> str:
@@ -110,8 +112,6 @@ def _kind_of_type(leaf: Leaf) -> str:
         return "numpy scalar"
     if leaf.type.rpartition(".")[2] == "DynamicInt":
         return "DynamicInt"
-    if leaf.tensor is not None:
-        return "item of a tensor"
     if leaf.type not in ("int", "float") and _LITERAL.fullmatch(leaf.value) and not leaf.type.startswith("torch."):
         return SUBCLASS
     return ENUM_MEMBER if is_enum_member(leaf) else ""

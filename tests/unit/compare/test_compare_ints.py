@@ -176,6 +176,14 @@ def test_the_rate_leaves_out_what_is_unused() -> None:
     assert rate(rows, CELLS[0]) == (0, 0)
 
 
+def test_what_a_tensor_holds_has_no_part_in_the_rate_and_what_a_numpy_scalar_holds_has() -> None:
+    held = ("L['t'].item()", "L['bn']._buffers['num_batches_tracked'].item()", "___from_numpy(L['s']).item()")
+    symbols = [int_symbol(f"s{position}", source) for position, source in enumerate(held)]
+    rows = number_rows({UNSPEC: observe(UNSPEC, call(), compiles=(compiled(constant("L['n']", 5), symbols=symbols),))}, GRID)
+    assert [(row.source, row.kind) for row in rows] == [("L['n']", "closure"), (held[2], "numpy scalar")]
+    assert rate(rows, UNSPEC) == (2, 1)
+
+
 def test_a_collapsed_cell_shows_what_stood_for_it() -> None:
     observations = made(compiled(symbols=[int_symbol()]))
     observations[CELLS[0]] = observe(CELLS[0], same_as=UNSPEC)

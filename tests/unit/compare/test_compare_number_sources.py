@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from testmatrix.compare.numbers.sources import converted, kind_of, kind_of_size, module_of, names_in
+from testmatrix.compare.numbers.sources import converted, is_users, kind_of, kind_of_size, module_of, names_in
 from testmatrix.observation import Leaf
 
 LEAVES = {
@@ -57,7 +57,6 @@ LEAVES = {
         ("int(L['dynamic'])", "DynamicInt"),
         ("L['level']", "enum member"),
         ("L['derived']", "number of a subclass"),
-        ("L['x'].item()", "item of a tensor"),
         ("L['___stack1']", "local after a graph break"),
     ],
 )
@@ -115,3 +114,19 @@ def test_names_by_which_a_line_may_call_a_source() -> None:
     assert names_in("L['self'].calls") == ("calls", "self")
     assert names_in("L['x'].size()[0]") == ("x",)
     assert names_in("L['n']") == ("n",)
+
+
+@pytest.mark.parametrize(
+    ("source", "users"),
+    [
+        ("L['n']", True),
+        ("L['x'].size()[0]", True),
+        ("___from_numpy(L['s']).item()", True),
+        ("L['t'].item()", False),
+        ("L['bn']._buffers['num_batches_tracked'].item()", False),
+        ("L['x'].stride()[0]", False),
+        ("G['torch'].float32", False),
+    ],
+)
+def test_numbers_of_the_users(source: str, users: bool) -> None:
+    assert is_users(source) is users
