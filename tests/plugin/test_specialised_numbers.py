@@ -158,3 +158,25 @@ def test_it():
 
     assert [(row.source, row.cells["dynamic-unspecialize"].state) for row in run.read.ints] == [("L['n']", "constant")]
     assert (run.read.summary.ints.reached, run.read.summary.ints.symbolic) == (1, 0)
+
+
+def test_refused_marks_tell_what_refused_them(specialised):
+    found = specialised("""
+def test_one():
+    x = torch.ones(1, 3)
+    torch._dynamo.mark_dynamic(x, 0)
+    compiled(lambda x: x * 2)(x)
+
+def test_unbacked():
+    x, w = torch.ones(4, 3), torch.ones(3, 4)
+    torch._dynamo.decorators.mark_unbacked(x, 0)
+    compiled(lambda x: w @ x)(x)
+""")
+
+    (one,) = (finding for finding in found["test_one"] if finding.severity == "error")
+    assert (one.evidence["reason"], one.evidence["asked"]) == ("by design: 0 or 1", "mark_dynamic")
+    (unbacked,) = (finding for finding in found["test_unbacked"] if finding.severity == "error")
+    assert (unbacked.evidence["reason"], unbacked.evidence["code"]) == (
+        "forced: shape equality (@)",
+        "compiled(lambda x: w @ x)(x)",
+    )

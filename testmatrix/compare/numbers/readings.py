@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from testmatrix.compare.finding import Number
@@ -43,10 +43,13 @@ def readings(compiled: Compile, members: Mapping[str, str] = MappingProxyType({}
     for one in _of_symbols(compiled, types):
         carried.add((one.source, one.number))
         yield one
+    given_up = _given_up(compiled)
     for guard in compiled.guards:
         for source, number, value in _constants(guard, members):
             if (source, number) not in carried and is_users(source):
-                yield _constant(source, number, value, guard, types)
+                one = _constant(source, number, value, guard, types)
+                origin = given_up.get((source, value))
+                yield one if origin is None else _forced(one, origin)
 
 
 def _of_symbols(compiled: Compile, types: Mapping[str, str]) -> Iterator[Reading]:
@@ -106,6 +109,20 @@ def _specialised(
     if constant is None:
         return "", symbol
     return constant.value, constant if constant.line else origin
+
+
+def _given_up(compiled: Compile) -> dict[tuple[str, str], Guard | Symbol]:
+    """What made a constant of what was to be unbacked, by source and value: a symbol of that kind does not tell its source."""
+    sources = [stable_source(source) for source, by in compiled.asked if "unbacked" in by]
+    if not sources:
+        return {}
+    equalities = _equalities(compiled.guards)
+    settled = [_specialised(one, equalities, {}) for one in compiled.symbols if one.kind == "unbacked" and not one.sources]
+    return {(source, value): origin for value, origin in reversed(settled) if value for source in sources}
+
+
+def _forced(reading: Reading, origin: Guard | Symbol) -> Reading:
+    return replace(reading, forced=True, line=origin.line, code=origin.code, context=origin.context)
 
 
 def _constants(guard: Guard, members: Mapping[str, str]) -> Iterator[tuple[str, Number, str]]:

@@ -14,8 +14,12 @@ from functools import lru_cache
 from testmatrix.compare.numbers.sources import ENUM_MEMBER, SUBCLASS, is_attribute
 
 BY_DESIGN, FORCED = "by design", "forced"
+#: Where what was recorded does not tell why.
+KEPT = f"{BY_DESIGN}: kept constant by Dynamo"
 #: Where a cell is not meant to carry a number.
 SETTING = f"{BY_DESIGN}: setting of the cell"
+#: Where the test itself asked for a symbol, and nothing tells why it did not get one.
+NOT_CARRIED = "not carried although asked for"
 #: Where no line of the user's was being traced, as while a backend compiles the graph.
 OUTSIDE = f"{FORCED}: something outside of the user's code"
 #: Kinds of sources whose numbers torch keeps constant whatever the settings are.
@@ -56,10 +60,10 @@ def by_design(kind: str, number: str, value: str, source: str = "") -> str:
     if number == "int" and is_attribute(source):
         return f"{BY_DESIGN}: module attribute"  # torch makes symbols of all other objects' ints
     if number == "size":
-        return f"{BY_DESIGN}: {'0 or 1' if value in ('0', '1') else 'kept constant by Dynamo'}"
+        return f"{BY_DESIGN}: 0 or 1" if value in ("0", "1") else KEPT
     if number == "float" and value.lstrip("-") in ("inf", "nan"):
         return f"{BY_DESIGN}: nan or infinite"
-    return f"{BY_DESIGN}: kept constant by Dynamo"
+    return KEPT
 
 
 @lru_cache(maxsize=4096)

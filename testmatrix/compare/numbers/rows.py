@@ -9,6 +9,7 @@ from testmatrix.compare.finding import IntRow, IntState, Number
 from testmatrix.compare.leaves import type_name
 from testmatrix.compare.lineup import CallKey, keyed_calls
 from testmatrix.compare.numbers import reasons
+from testmatrix.compare.numbers.asked import asked_by, asked_in
 from testmatrix.compare.numbers.patterns import Frame, compile_counts, compiles_after
 from testmatrix.compare.numbers.readings import Reading, readings
 from testmatrix.compare.numbers.sources import (
@@ -93,6 +94,7 @@ class _Table:
 
     def __init__(self, observation: Observation) -> None:
         self.cell = observation.cell
+        self.asked = asked_in(observation)
         self.calls = keyed_calls(observation)
         self.counts = compile_counts(observation, self.calls)
         self.seen: dict[Key, _Seen] = {}
@@ -146,7 +148,8 @@ class _Merged:
         kind, frames, values = self._of(key)
         counted = table.counts.get(key[0])
         compiles = compiles_after(values, counted, frames) if counted else ()
-        return _state(table.seen.get(key, _Seen()).readings, kind, meant, compiles)
+        asked = bool(asked_by(table.asked, key[0], key[1]))
+        return _state(table.seen.get(key, _Seen()).readings, kind, meant, asked, compiles)
 
     def _of(self, key: Key) -> tuple[str, list[Frame], dict[CallKey, str]]:
         if key not in self._shared:
@@ -195,7 +198,7 @@ class _Merged:
         return values
 
 
-def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ...]) -> IntState:
+def _state(found: list[Reading], kind: str, meant: bool, asked: bool, compiles: tuple[int, ...]) -> IntState:
     """What the readings of one number come to. One compile that carries it as a symbol is enough."""
     if not found:
         return IntState(state="unused", compiles=compiles)
@@ -203,8 +206,8 @@ def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ..
     if not constant:
         return IntState(state="symbolic", compiles=compiles)
     chosen = next((one for one in constant if one.forced), constant[0])
-    symbolic, reason = len(constant) < len(found), _reason(chosen, kind, meant)
-    if symbolic and reason == reasons.SETTING:
+    symbolic, reason = len(constant) < len(found), _reason(chosen, kind, meant, asked)
+    if symbolic and reason in (reasons.SETTING, reasons.NOT_CARRIED):
         return IntState(state="symbolic", compiles=compiles)
     return IntState(
         state="symbolic" if symbolic else "constant",
@@ -217,11 +220,12 @@ def _state(found: list[Reading], kind: str, meant: bool, compiles: tuple[int, ..
     )
 
 
-def _reason(reading: Reading, kind: str, meant: bool) -> str:
+def _reason(reading: Reading, kind: str, meant: bool, asked: bool) -> str:
     if reading.forced:
         if not reading.line and not reading.code:
             return reasons.OUTSIDE
         return reasons.forced(reading.code, names_in(reading.source), reading.number)
-    if not meant and kind not in reasons.ALWAYS_CONSTANT:
+    if not meant and not asked and kind not in reasons.ALWAYS_CONSTANT:
         return reasons.SETTING
-    return reasons.by_design(kind, reading.number, reading.value, reading.source)
+    reason = reasons.by_design(kind, reading.number, reading.value, reading.source)
+    return reasons.NOT_CARRIED if asked and reason == reasons.KEPT else reason

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from testmatrix.compare.finding import Evidence, Finding, IntRow, IntState, Number, Severity
-from testmatrix.compare.numbers.reasons import BY_DESIGN, FORCED
+from testmatrix.compare.numbers.asked import asked_by, asked_in
+from testmatrix.compare.numbers.reasons import BY_DESIGN, FORCED, NOT_CARRIED
 from testmatrix.compare.numbers.rows import carries
-from testmatrix.compare.numbers.sources import size_of
 from testmatrix.compare.pins import pinned_axes
 from testmatrix.compare.wording import in_cells, listed, signature, stable_region, stable_source
 from testmatrix.grid import Grid
@@ -24,8 +24,6 @@ _AXES: Mapping[Number, frozenset[str]] = {
     "float": frozenset({"shapes", "floats"}),
     "size": frozenset({"shapes"}),
 }
-#: What is no more than a hint to torch.
-_HINTS = frozenset({"maybe_mark_dynamic"})
 _SHOWN = 6  #: sources that a summary names
 
 
@@ -39,7 +37,9 @@ class _Case:
 
     @property
     def state(self) -> IntState:
-        return self.rows[0].cells[self.cells[0]]
+        """Where cells differ in what they tell, that of one that tells the line."""
+        states = [self.rows[0].cells[cell] for cell in self.cells]
+        return next((state for state in states if state.line), states[0])
 
     @property
     def severity(self) -> Severity:
@@ -52,14 +52,14 @@ def specialised_numbers(rows: Iterable[IntRow], observations: Mapping[str, Obser
     """The findings of one test."""
     runs = {cell.name: observations[cell.name] for cell in grid.cells if cell.name in observations}
     runs = {cell: run for cell, run in runs.items() if not run.same_as}  # the others are reported for what stood for them
-    asked = {cell: _asked(run) for cell, run in runs.items()}
+    asked = {cell: asked_in(run) for cell, run in runs.items()}
     pinned: dict[tuple[str, str], frozenset[str]] = {}
     cases: list[_Case] = []
     for row in rows:
         constant = [cell for cell in runs if cell in row.cells and row.cells[cell].state == "constant"]
-        refused = tuple(cell for cell in constant if _asked_by(asked[cell], row))
+        refused = tuple(cell for cell in constant if asked_by(asked[cell], row.region, row.source))
         if refused:
-            cases.append(_Case((row,), refused, _asked_by(asked[refused[0]], row)))
+            cases.append(_Case((row,), refused, asked_by(asked[refused[0]], row.region, row.source)))
         meant = []
         for cell in constant:
             if cell in refused or not carries(grid, cell, row.number):
@@ -71,25 +71,6 @@ def specialised_numbers(rows: Iterable[IntRow], observations: Mapping[str, Obser
         if meant:
             cases.append(_Case((row,), tuple(meant)))
     return [_finding(case) for case in _sizes_together(cases)]
-
-
-def _asked(observation: Observation) -> dict[tuple[str, str], str]:
-    """What asked for a symbol, by region and source."""
-    regions = {call.index: call.region for call in observation.regions}
-    return {
-        (regions.get(compiled.region_call, compiled.frame), stable_source(source)): by
-        for compiled in observation.compiles
-        for source, by in compiled.asked
-        if by not in _HINTS
-    }
-
-
-def _asked_by(asked: Mapping[tuple[str, str], str], row: IntRow) -> str:
-    if not asked:
-        return ""
-    tensor = size_of(row.source)
-    whole = asked.get((row.region, tensor[0]), "") if tensor else ""  # a tensor that is named stands for all of its sizes
-    return asked.get((row.region, row.source), whole)
 
 
 def _sizes_together(cases: Sequence[_Case]) -> Iterator[_Case]:
@@ -148,12 +129,12 @@ def _summary(case: _Case, sources: Sequence[str]) -> str:
     row, state = case.rows[0], case.state
     shown = [*sources[: _SHOWN - 1], f"{len(sources) - _SHOWN + 1} more"] if len(sources) > _SHOWN else sources
     values = list(dict.fromkeys(one.cells[case.cells[0]].value for one in case.rows))
-    value = f" as {values[0]}" if len(values) == 1 and values[0] else ""
     at = f" at {state.line}" if state.line else ""
     verb = "is" if len(sources) == 1 else "are"
     asked = f", although {case.asked} asked for a symbol" if case.asked else ""
-    where = in_cells(case.cells, row.cells)
-    return f"{listed(shown)} {verb} burned in{value} {where}{asked}: {state.reason}{at} ({row.region})"
+    why = "" if state.reason == NOT_CARRIED else f": {state.reason}"
+    what = f"burned in as {values[0]}" if len(values) == 1 and values[0] else "constant"
+    return f"{listed(shown)} {verb} {what} {in_cells(case.cells, row.cells)}{asked}{why}{at} ({row.region})"
 
 
 def _told(state: IntState) -> Evidence:

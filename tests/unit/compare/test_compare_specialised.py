@@ -11,7 +11,7 @@ from numbers_by_hand import SIZE, made, shape_guard, size_symbol, sized
 from testmatrix.compare.finding import Finding
 from testmatrix.compare.numbers.rows import number_rows
 from testmatrix.compare.numbers.specialised import specialised_numbers
-from testmatrix.observation import Guard, Observation
+from testmatrix.observation import Guard, Observation, Symbol
 
 RANGE = int_symbol(
     replacement="5", line="mod.py:14", code="for i in range(n):", context=("13 | x = y", "14 > for i in range(n):")
@@ -154,3 +154,50 @@ def test_ints_that_the_same_line_forces_have_causes_of_their_own() -> None:
     first, last = (int_symbol(f"s{n}", f"L['{n}']", replacement="5", line="mod.py:14", code="range(a, b)") for n in "ab")
     findings = specialised({UNSPEC: observe(UNSPEC, call(1), compiles=(compiled(symbols=[first, last]),))})
     assert len({finding.signature for finding in findings}) == 2
+
+
+@pytest.mark.parametrize(("size", "reason"), [("[1]", "by design: 0 or 1"), ("[4]", "not carried although asked for")])
+def test_what_was_asked_for_is_never_constant_by_the_setting_of_a_cell(size: str, reason: str) -> None:
+    guard = Guard(kind="TENSOR_MATCH", source="L['x']", text=f"Tensor, DispatchKeySet(CPU), size={size}, stride=[1]")
+    marked = compiled(guard, asked=((SIZE, "mark_dynamic"),))
+    observations = {cell: observe(cell, call(1), compiles=(marked,), pinned=("shapes",)) for cell in CELLS}
+    (row,) = number_rows(observations, GRID)
+    assert {state.reason for state in row.cells.values()} == {reason}
+    (finding,) = specialised(observations)
+    assert (finding.severity, finding.cells, finding.evidence["reason"]) == ("error", CELLS, reason)
+
+
+def test_what_was_asked_for_and_not_given_without_a_reason_is_said_once() -> None:
+    named = compiled(constant("L['n']", 5), asked=(("L['n']", "dynamic_sources"),))
+    (finding,) = specialised({STATIC[0]: observe(STATIC[0], call(1, arguments={"L['n']": 5}), compiles=(named,))})
+    assert finding.summary == (
+        f"L['n'] is burned in as 5 in {STATIC[0]}, although dynamic_sources asked for a symbol at mod.py:12 (mymod.tag)"
+    )
+
+
+def test_a_refused_mark_is_told_of_by_a_cell_that_tells_the_line() -> None:
+    asked = ((SIZE, "mark_dynamic"),)
+    forced = compiled(symbols=[size_symbol(replacement="4", line="mod.py:14", code="return x @ w")], asked=asked)
+    observations = {
+        cell: replace(run, compiles=tuple(replace(one, asked=asked) for one in run.compiles))
+        for cell, run in sized(forced, size="[4]").items()
+    }
+    (finding,) = specialised(observations)
+    assert (finding.cells, finding.evidence["reason"], finding.frame) == (CELLS, "forced: shape equality (@)", "mod.py:14")
+
+
+def test_an_unbacked_symbol_that_became_a_constant_was_forced_at_its_line() -> None:
+    lost = Symbol(name="u0", sources=(), kind="unbacked", replacement="4", line="mod.py:14", code="return w @ x")
+    guard = Guard(kind="TENSOR_MATCH", source="L['x']", text="Tensor, DispatchKeySet(CPU), size=[4, 3], stride=[3, 1]")
+    marked = compiled(guard, symbols=[lost], asked=((SIZE, "mark_unbacked"),))
+    (finding,) = specialised({STATIC[0]: observe(STATIC[0], call(1), compiles=(marked,), pinned=("shapes",))})
+    assert (finding.severity, finding.evidence["source"], finding.frame) == ("error", SIZE, "mod.py:14")
+    assert finding.evidence["reason"] == "forced: shape equality (@)"
+
+
+def test_a_float_that_was_named_is_to_be_a_symbol_in_every_cell() -> None:
+    named = compiled(constant("L['p']", 0.5), asked=(("L['p']", "dynamic_sources"),))
+    observations = {cell: observe(cell, call(1, arguments={"L['p']": 0.5}), compiles=(named,)) for cell in CELLS}
+    (finding,) = specialised(observations)
+    assert (finding.severity, finding.cells, finding.evidence["number"]) == ("error", CELLS, "float")
+    assert finding.evidence["reason"] == "not carried although asked for"
