@@ -105,3 +105,73 @@ def test_any_line_has_an_answer(code: str) -> None:
 def test_a_family_leaves_the_details_out() -> None:
     assert family("forced: passing it to a function (hann_window())") == "forced: passing it to a function"
     assert family("by design: global") == "by design: global"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        # A function in the line that does nothing to the number is no more than an argument.
+        ("return functools.reduce(lambda p, q: p + q, [x for _ in range(n)])", "range()"),
+        ("return list(map(lambda v: v * 2, [x, x]))[n]", "index"),
+        ("return list(map(lambda v: v * n, [x, x]))", "arithmetic (*)"),
+        # What is done with a part is done to something else.
+        ("for i, v in enumerate(LIST[:n]):", "slice"),
+        ("return x * max(LIST[:n])", "slice"),
+        ("return x[:n, 1] == 3", "slice"),
+        ("return LIST[n] == 5", "index"),
+        ("return torch.stack(x[..., n])", "index"),
+        ("return x[n, 1] ** 2", "index"),
+        # An item goes by its key.
+        ("for i in range(table['n']):", "range()"),
+    ],
+)
+def test_what_is_done_to_the_number_and_not_to_what_is_made_of_it(code: str, reason: str) -> None:
+    assert forced(code, ("n",), "int") == f"forced: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ('return x * LIST[count] if flag == "a" else x', "index"),
+        ("return x * LIST[count] if flag == mode else x", "index"),
+        ('return x.sum(dim=count) if "a" == flag else x', "dim="),
+        ("return [x for _ in range(count)] if self.flag == mode else x", "range()"),
+        ("return x if count == 5 else y", "=="),
+    ],
+)
+def test_under_another_name_what_is_done_to_ints_alone_counts_first(code: str, reason: str) -> None:
+    assert forced(code, ("n", "self"), "int") == f"forced: {reason}"
+
+
+def context_of(source: str, own: int) -> tuple[str, ...]:
+    """The lines of a piece of source, as a guard has them around its own."""
+    return tuple(f"{12 + n} {'>' if n == own else '|'} {line}" for n, line in enumerate(source.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("source", "own", "reason"),
+    [
+        ("def step(x, n):\n    return x.sum(\n        dim=n\n    )", 1, "dim="),
+        ("return x.sum(  # of (all\n    dim=n,  # which\n)", 0, "dim="),
+        ("y = torch.sum(\n    x,\n    n,", 2, "passing it to a function (sum())"),
+        ("y = LIST[\n    n\n]", 1, "index"),
+        ("return (x * n).sum(\n    dim=n\n)", 0, "dim="),
+        # Where the line itself tells, the others are not asked.
+        ("y = x[n](\n    dim=n\n)", 0, "index"),
+        # Statements beside it are others.
+        ("y = x.sum(dim=n)\ny = y * n\ny = y[n]", 1, "arithmetic (*)"),
+        ("y = f(\n    k)\ny = y * n\ny = y[n]", 2, "arithmetic (*)"),
+    ],
+)
+def test_a_line_is_completed_from_those_around_it(source: str, own: int, reason: str) -> None:
+    assert forced(source.splitlines()[own].strip(), ("n",), "int", context_of(source, own)) == f"forced: {reason}"
+
+
+def test_sizes_of_a_statement_of_several_lines() -> None:
+    source = "return F.linear(\n    x,\n    self.weight,\n)"
+    assert forced("return F.linear(", ("x",), "size", context_of(source, 0)) == "forced: shape equality (linear())"
+
+
+@pytest.mark.parametrize(("code", "reason"), [("a, b, c = x", "iteration"), ("a, b = x.shape", "shape equality")])
+def test_taking_apart_is_iteration(code: str, reason: str) -> None:
+    assert forced(code, ("x",), "size") == f"forced: {reason}"
