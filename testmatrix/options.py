@@ -78,6 +78,7 @@ class Options:
     backend: str = ""  #: empty: not varied
     oracle: bool = True
     control: bool = True
+    collapse: bool = True
     json: Path | None = None
     fail_on: frozenset[str] = frozenset({"error"})  #: kinds, families and severities
     max_kept: int = 256 * 2**20  #: bytes
@@ -223,6 +224,15 @@ OPTIONS: tuple[Option, ...] = (
         boolean=True,
         help="before a finding is reported, run its cell and what it was compared with once more: what does not repeat is "
         "reported as unstable",
+    ),
+    Option(
+        field="collapse",
+        parse=_parse_switch,
+        default="on",
+        metavar="on|off",
+        boolean=True,
+        help="do not run a cell whose settings, as far as they differ from those of a cell that was run, that cell never "
+        "consulted: it could not differ; off: run every test in every cell",
     ),
     Option(
         field="json",

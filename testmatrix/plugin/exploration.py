@@ -5,8 +5,8 @@ Knows nothing of pytest: it is given a function that runs the test once and retu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from testmatrix.compare.control import mark_unstable
 from testmatrix.compare.finding import Finding, IntRow
@@ -49,45 +49,49 @@ class Explorer:
     cells: tuple[Cell, ...]
     oracle: bool = True
     control: bool = True
-    _settings_alone: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = [value for axis in self.grid.axes for value in axis.values]
-        self._settings_alone = not any(value.environment or value.context for value in values)
+    collapse: bool = True
 
     def explore(self, test: str, run: RunOnce) -> Explored:
         """Run the test where it can differ, and compare."""
         count = _Counting(run)
-        first = count(Request(self.cells[0]))
-        if self._settings_alone and _independent_of_settings(first):
-            same = {cell.name: _same(test, cell, first) for cell in self.cells[1:]}
-            return Explored(observations={self.cells[0].name: first, **same}, runs=count.runs)
-        observations = {self.cells[0].name: first}
-        for cell in self.cells[1:]:
-            observations[cell.name] = count(Request(cell))
+        observations: dict[str, Observation] = {}
+        for cell in self.cells:
+            stand_in = self._stand_in(cell, observations.values()) if self.collapse else None
+            observations[cell.name] = count(Request(cell)) if stand_in is None else _same(test, cell, stand_in)
+        if len(observations) > 1 and count.runs == 1 and not observations[self.cells[0].name].reached_compiler:
+            return Explored(observations=observations, runs=count.runs)
         if self.oracle and any(observation.reached_compiler for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
-        compared = compare_observations(observations, self.grid)
+        compared = compare_observations(_filled(observations), self.grid)
         if ORACLE in observations and any(_is_arbitrated(finding) for finding in compared.findings):
             observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
-            compared = compare_observations(observations, self.grid)
+            compared = compare_observations(_filled(observations), self.grid)
         findings = self._controlled(compared.findings, observations, count) if self.control else compared.findings
         ints = number_rows(observations, self.grid)
         noted = {name: _noted(one, compared.notes.get(name, ())) for name, one in observations.items()}
         return Explored(observations=noted, findings=findings, ints=ints, runs=count.runs)
+
+    def _stand_in(self, cell: Cell, observations: Iterable[Observation]) -> Observation | None:
+        """A run in another cell that consulted nothing in which this cell differs; None where there is none."""
+        runs = (one for one in observations if not one.same_as)
+        return next((one for one in runs if stands_for(self.grid, one, cell)), None)
 
     def _controlled(
         self, findings: tuple[Finding, ...], observations: dict[str, Observation], run: RunOnce
     ) -> tuple[Finding, ...]:
         """The findings, with those that do not repeat marked. Only cells that one is about are run again."""
         doubted = [finding for finding in findings if finding.severity != "info"]
-        names = {name for finding in doubted for name in (*finding.cells, finding.reference)} & set(observations)
-        if not names:
+        concerned = {name for finding in doubted for name in (*finding.cells, finding.reference)} & set(observations)
+        if not concerned:
             return findings
+        names = {observations[name].same_as or name for name in concerned}
         again = {cell.name: run(Request(cell)) for cell in self.cells if cell.name in names}
         if ORACLE in observations:
             again[ORACLE] = _arbitrated(run(Request(None)), observations[ORACLE]) if ORACLE in names else observations[ORACLE]
-        return mark_unstable(findings, observations, again, self.grid)
+        for name, observation in observations.items():
+            if observation.same_as in again:
+                again[name] = replace(again[observation.same_as], cell=name)
+        return mark_unstable(findings, _filled(observations), again, self.grid)
 
 
 class _Counting:
@@ -99,9 +103,27 @@ class _Counting:
         return self._run(request)
 
 
-def _independent_of_settings(observation: Observation) -> bool:
-    """Whether nothing that an axis sets was consulted: the test never reached the compiler, nor read a setting itself."""
-    return not observation.reached_compiler and not observation.settings_read
+def stands_for(grid: Grid, run: Observation, cell: Cell) -> bool:
+    """Whether a run in one cell is what another cell would have shown: all that the two set differently was never consulted.
+
+    Environment variables and context managers cannot be watched, so cells that differ in one never stand for each other; a
+    backend is consulted where a region is called.
+    """
+    other = grid.cell(run.cell)
+    for axis in grid.differing(other, cell):
+        values = [axis.value(name) for name in (other.value(axis.name), cell.value(axis.name)) if name is not None]
+        if any(value.environment or value.context for value in values):
+            return False
+        if len({value.backend for value in values}) > 1 and (run.reached_compiler or run.settings_read):
+            return False
+        if {setting.path for value in values for setting in value.settings} & set(run.settings_read):
+            return False
+    return True
+
+
+def _filled(observations: Mapping[str, Observation]) -> dict[str, Observation]:
+    """All observations, those of cells that were not run being what stands for them: a finding shows in these, too."""
+    return {name: replace(observations[one.same_as], cell=name) if one.same_as else one for name, one in observations.items()}
 
 
 def _same(test: str, cell: Cell, first: Observation) -> Observation:

@@ -66,7 +66,9 @@ class MatrixSession:
     def __init__(self, options: Options, grid: Grid, cells: tuple[Cell, ...], invocation: Invocation) -> None:
         self.options, self.grid, self.cells = options, grid, cells
         self.results = Results()
-        self._explorer = Explorer(grid=grid, cells=cells, oracle=options.oracle, control=options.control)
+        self._explorer = Explorer(
+            grid=grid, cells=cells, oracle=options.oracle, control=options.control, collapse=options.collapse
+        )
         self._fixtures = CellFixtures()
         self._runner: ItemRunner | None = None
         self._invocation = invocation

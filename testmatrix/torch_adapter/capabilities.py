@@ -36,7 +36,8 @@ CAPABILITIES = (
     Capability("torch._dynamo.eval_frame", "_stance", "to keep compilation off for the oracle"),
     Capability("torch._dynamo.utils", "counters", "to start every cell from the same state"),
     Capability("torch._dynamo.callback", "callback_handler", "to notice a compile that never ended"),
-    Capability("torch.utils._config_module", "ConfigModule", "to set and restore torch's settings"),
+    Capability("torch.utils._config_module", "ConfigModule._get_dict", "to set torch's settings and see which are consulted"),
+    Capability("torch.utils._config_module", "ConfigModule.get_hash", "to see which settings are consulted"),
     Capability("torch.autograd", "_engine_run_backward", "to record gradients"),
     Capability("torch._C", "DisableTorchFunction", "to read tensors without running user code"),
 )

@@ -21,6 +21,11 @@ from testmatrix.errors import UsageError, nearest
 
 _SCALARS = (bool, int, float, str, type(None), tuple)
 
+#: Methods of a config module that all copies and hashes of its settings come from.
+_WHOLE = ("_get_dict", "get_hash")
+#: How far up the function that writes a log may be from where a module is copied.
+_MOST_FRAMES = 4
+
 #: (module, setting) of one entry.
 Key = tuple[str, str]
 
@@ -187,10 +192,7 @@ def apply(settings: Iterable[tuple[str, str, object]]) -> None:
 
 
 class _WatchedOverride:
-    """Stands in for an entry's context variable and tells of single reads and of writes.
-
-    Bulk reads (hashes, dictionaries for the log) are told apart by their caller, so that they do not count as consulted.
-    """
+    """Stands in for an entry's context variable and tells of single reads and of writes."""
 
     def __init__(self, inner: Any, key: Key, on_read: Callable[[Key], None], on_write: Callable[[Key], None]) -> None:
         self.inner, self.key = inner, key
@@ -212,15 +214,50 @@ class _WatchedOverride:
 
 @contextmanager
 def watched(keys: Iterable[Key], on_read: Callable[[Key], None], on_write: Callable[[Key], None]) -> Iterator[None]:
-    """Tell of reads and writes of these settings while the block runs. The watchers must not raise."""
+    """Tell of reads and writes of these settings while the block runs. The watchers must not raise.
+
+    A copy or a hash of a whole module counts as a read of each of its settings, unless it is made for torch's log.
+    """
+    keys = tuple(keys)
     stood_in: list[tuple[Any, Any]] = []
     for module, name in keys:
         __import__(module)
         entry = _entries(sys.modules[module])[name]
         stood_in.append((entry, entry.user_override))
         entry.user_override = _WatchedOverride(entry.user_override, (module, name), on_read, on_write)
+    modules: Any = _config_module.ConfigModule
+    whole = {name: getattr(modules, name) for name in _WHOLE}
+    for name, original in whole.items():
+        setattr(modules, name, _telling(original, keys, on_read))
     try:
         yield
     finally:
+        for name, original in whole.items():
+            setattr(modules, name, original)
         for entry, original in reversed(stood_in):
             entry.user_override = original
+
+
+def _telling(original: Callable[..., Any], keys: tuple[Key, ...], on_read: Callable[[Key], None]) -> Callable[..., Any]:
+    """Wrap a method that reads a module's settings all together; it keeps what it read, and need not read any entry again."""
+
+    def read_together(self: ModuleType, *args: Any, **kwargs: Any) -> Any:
+        if not _is_for_log():
+            for key in keys:
+                if key[0] == self.__name__:
+                    on_read(key)
+        return original(self, *args, **kwargs)
+
+    return read_together
+
+
+def _is_for_log() -> bool:
+    """Whether the function that asked is one of those that write torch's settings to its log."""
+    frame: types.FrameType | None = sys._getframe(2)
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            return False
+        if frame.f_code.co_name.endswith("_for_logging"):
+            return True
+        frame = frame.f_back
+    return False

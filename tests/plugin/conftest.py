@@ -141,3 +141,9 @@ def matrix(pytester: pytest.Pytester) -> RunMatrix:
 @pytest.fixture
 def cells() -> tuple[str, ...]:
     return ("static-specialize", "static-unspecialize", "dynamic-specialize", "dynamic-unspecialize")
+
+
+@pytest.fixture
+def every_cell_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that count the runs of a test which asks for none of what the cells differ in."""
+    monkeypatch.setenv("TESTMATRIX_COLLAPSE", "off")

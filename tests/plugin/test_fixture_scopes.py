@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 LOG = """
 def log(word):
     with open("log", "a") as stream:
@@ -33,6 +35,7 @@ STAYS = {
 def suite(scope: str, body: str) -> str:
     return f"""
 import contextlib
+
 {LOG}
 
 @pytest.fixture(scope="{scope}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 REGION = "compiled(lambda x: x + 1)(torch.ones(2))"
 
 

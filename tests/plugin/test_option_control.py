@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 # Whole numbers: of floats, a random run in float64 would now and then find eager to be the one that is off.
 RANDOM = """
 import os
+
 
 @torch.compiler.disable
 def noise():

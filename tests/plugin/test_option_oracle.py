@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 SOURCE = """
 def test_it():
     compiled(lambda x, n: x + n)(torch.ones(2), 2)

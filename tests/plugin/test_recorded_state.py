@@ -8,6 +8,8 @@ import random
 import pytest
 import torch
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 REGION = "compiled(lambda x: x + 1)(torch.ones(2))"
 
 
@@ -25,6 +27,7 @@ REGION = "compiled(lambda x: x + 1)(torch.ones(2))"
 def test_random_numbers_are_the_same_in_each_cell(matrix, pytester, draw):
     run = matrix(f"""
 import random, numpy
+
 
 def test_it():
     {REGION}

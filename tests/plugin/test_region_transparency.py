@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 #: Each is a test body that passes in a bare run.
 USES = {
     "name": """

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("every_cell_is_run")
+
 ALL = {"static-specialize", "static-unspecialize", "dynamic-specialize", "dynamic-unspecialize", "eager"}
 
 #: A case that writes a line for everything that happens to it.
 LOGGING = """
 import unittest
+
 
 def log(word):
     with open("log", "a") as stream:

@@ -11,7 +11,8 @@ from testmatrix.plugin.exploration import Explorer
 
 GRID = parse_grid("default")
 NAMES = [cell.name for cell in GRID.cells]
-SETTING = "torch._dynamo.config.specialize_int"
+EVERYTHING = tuple(sorted(GRID.setting_paths))
+INTS_ALONE = ("torch._dynamo.config.specialize_int",)
 
 
 def tensor(*numbers):
@@ -41,7 +42,7 @@ def called(*numbers, float64=()):
 class FakeRun:
     """Stands for running the item: answers with what each run of each cell is said to show."""
 
-    def __init__(self, shown, *, read=(SETTING,)):
+    def __init__(self, shown, *, read=EVERYTHING):
         self._shown, self._read = shown, read
         self.requests = []
 
@@ -57,7 +58,7 @@ class FakeRun:
         return [name for name, _ in self.requests]
 
 
-def explore(shown, *, read=(SETTING,), grid=GRID, **options):
+def explore(shown, *, read=EVERYTHING, grid=GRID, **options):
     run = FakeRun(shown, read=read)
     return Explorer(grid=grid, cells=grid.cells, **options).explore("t", run), run
 
@@ -99,9 +100,54 @@ def test_collapsed_cells_have_the_outcome_and_phases_of_the_first():
     assert {observation.phases for observation in explored.observations.values()} == {(phase,)}
 
 
-def test_a_setting_that_was_read_runs_every_cell_but_no_oracle():
+def test_settings_that_were_read_run_every_cell_but_no_oracle():
     _, run = explore(lambda request, earlier: None)
     assert run.names == NAMES
+
+
+def test_cells_that_differ_in_what_was_not_read_stand_for_each_other():
+    shapes = tuple(path for path in EVERYTHING if path not in INTS_ALONE)
+    explored, run = explore(agreeing, read=shapes)
+    assert run.names == [NAMES[0], NAMES[2], ORACLE]
+    assert {name: one.same_as for name, one in explored.observations.items() if one.same_as} == {
+        NAMES[1]: NAMES[0],
+        NAMES[3]: NAMES[2],
+    }
+    explored, run = explore(agreeing, read=INTS_ALONE)
+    assert run.names == [NAMES[0], NAMES[1], ORACLE]
+    assert {name: one.same_as for name, one in explored.observations.items() if one.same_as} == {
+        NAMES[2]: NAMES[0],
+        NAMES[3]: NAMES[1],
+    }
+
+
+def test_what_one_cell_read_and_another_did_not():
+    """The first cell asks for ints, the third does not: each stands for those that differ in what it did not ask for."""
+
+    def shown(request):
+        return Observation(
+            test="t", cell=request.name, outcome="passed", regions=(called(1.0),), settings_read=reads[request.name]
+        )
+
+    reads = {NAMES[0]: EVERYTHING, NAMES[1]: EVERYTHING, NAMES[2]: (), ORACLE: ()}
+    explored = Explorer(grid=GRID, cells=GRID.cells).explore("t", shown)
+    assert {name: one.same_as for name, one in explored.observations.items()} == {
+        **dict.fromkeys([NAMES[0], NAMES[1], NAMES[2], ORACLE], ""),
+        NAMES[3]: NAMES[2],
+    }
+
+
+def test_collapsing_can_be_left_out():
+    _, run = explore(lambda request, earlier: None, read=(), collapse=False)
+    assert run.names == NAMES
+
+
+def test_another_backend_is_another_cell_where_a_region_was_called():
+    grid = parse_grid("backend=eager,aot_eager")
+    _, run = explore(agreeing, read=(), grid=grid)
+    assert run.names == [*(cell.name for cell in grid.cells), ORACLE]
+    _, run = explore(lambda request, earlier: None, read=(), grid=grid)
+    assert run.names == [grid.cells[0].name]
 
 
 @pytest.mark.parametrize(

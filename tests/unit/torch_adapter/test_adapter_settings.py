@@ -5,6 +5,7 @@ import threading
 from unittest import mock
 
 import pytest
+import torch
 import torch._dynamo.config as dynamo
 
 from testmatrix.errors import UsageError
@@ -76,9 +77,23 @@ def test_single_reads_are_seen(seen):
     assert seen == ([KEY], [])
 
 
-def test_bulk_reads_are_not(seen):
-    dynamo.get_config_copy()
-    dynamo.get_hash()
+@pytest.mark.parametrize("read", ["get_config_copy", "get_hash", "save_config", "codegen_config"])
+def test_copies_and_hashes_of_the_whole_module_are_seen(seen, read):
+    getattr(dynamo, read)()
+    first = len(seen[0])
+    getattr(dynamo, read)()  # of which parts are kept from the first time
+    assert KEY in seen[0][:first]
+    assert KEY in seen[0][first:]
+    assert seen[1] == []
+
+
+def test_copies_for_the_log_are_not(seen):
+    assert torch._dynamo.utils._get_dynamo_config_for_logging()
+    assert seen == ([], [])
+
+
+def test_a_copy_of_another_module_is_not(seen):
+    torch._inductor.config.get_config_copy()
     assert seen == ([], [])
 
 
