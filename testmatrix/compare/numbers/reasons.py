@@ -1,7 +1,6 @@
 """Why a number is a constant: by torch's design, or because a line of the user's forced it.
 
-What forces is read off that line. It is a line and not a whole statement, so that it may have to be completed before it parses;
-where even that fails, words in it decide.
+What forces is read off the syntax of that line, or of the statement that it is a part of; where that fails, words in it decide.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from testmatrix.compare.numbers.sources import ENUM_MEMBER, SUBCLASS, is_attribute
+from testmatrix.compare.numbers.statements import parsed, statement_of
 
 BY_DESIGN, FORCED = "by design", "forced"
 #: Where what was recorded does not tell why.
@@ -41,6 +41,12 @@ _TELLING = (
     *("range()", "dim=", "==", "lookup", "index", "truth value", "iteration", "passing it to a function"),
     *("method", "operator", "comparison", "formatting", "slice", "arithmetic"),
 )
+#: Where one of these is done to it in the line itself, the rest of the statement is not asked.
+_SURE = frozenset(_TELLING[:8])
+#: What is seldom done to anything but ints. It counts first where the number's name is not in the line, as in a function that it
+#: was passed on to under another name, so that any name may be meant.
+_TO_INTS = ("range()", "dim=", "index", "lookup")
+_TELLING_OF_OTHERS = (*_TO_INTS, *(reason for reason in _TELLING if reason not in _TO_INTS))
 _SCOPES = (ast.Lambda, ast.comprehension, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _WORDS = (
     (re.compile(r"\brange\s*\("), "range()"),
@@ -67,9 +73,13 @@ def by_design(kind: str, number: str, value: str, source: str = "") -> str:
 
 
 @lru_cache(maxsize=4096)
-def forced(code: str, names: tuple[str, ...], number: str) -> str:
-    """What in a line of source made a number a constant. ``names`` are what it may be called there."""
-    return f"{FORCED}: {_size_forcer(code, names) if number == 'size' else _forcer(code, names)}"
+def forced(code: str, names: tuple[str, ...], number: str, context: tuple[str, ...] = ()) -> str:
+    """What in a line of source made a number a constant.
+
+    ``names`` are what it may be called there, its own first, and ``context`` is the line with those around it, as in a guard.
+    """
+    found = _forcer(code, statement_of(code, context), names[:1])
+    return f"{FORCED}: {_size_forcer(found) if number == 'size' else found}"
 
 
 def family(reason: str) -> str:
@@ -77,29 +87,21 @@ def family(reason: str) -> str:
     return reason.partition(" (")[0]
 
 
-def _forcer(code: str, names: Sequence[str]) -> str:
-    tree = _parsed(code)
-    if tree is None:
-        return _by_words(code)
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-    # Where a function is written in the line, that is what was compiled, and the rest is what it is called with.
-    for part in (*bodies, tree):
-        read = [node for node in ast.walk(part) if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)]
-        for name in names:
-            uses = [node for node in read if name in (getattr(node, "id", ""), getattr(node, "attr", ""))]
-            found = _most_telling(uses, parents)
-            if found:
-                return found
-        found = _most_telling(read, parents)
-        if found and family(found) != "method":  # it goes by another name there, and is no module that a function is taken from
-            return found
-    return _by_words(code)
+def _forcer(code: str, statement: str, names: Sequence[str]) -> str:
+    """The number's own name tells more than any other, and the line more than the rest of its statement."""
+    lines = [_Line(tree) for tree in map(parsed, dict.fromkeys((code, statement))) if tree is not None]
+    found = [reason for line in lines for name in names if (reason := line.most_telling_of(name))]
+    if found:
+        return found[0] if family(found[0]) in _SURE else _first(found, _TELLING)
+    found = [reason for line in lines if (reason := line.most_telling_of_others())]
+    if found:
+        return found[0] if family(found[0]) in _TO_INTS else _first(found, _TELLING_OF_OTHERS)
+    words = _by_words(code)
+    return words if words != _UNKNOWN else _by_words(statement)
 
 
-def _size_forcer(code: str, names: Sequence[str]) -> str:
+def _size_forcer(found: str) -> str:
     """The same for a size: beside what forces an int, operations want it to be equal to the size of something else."""
-    found = _forcer(code, names)
     if found == _UNKNOWN:
         return "shape equality"
     kind, _, detail = found.partition(" (")
@@ -108,19 +110,57 @@ def _size_forcer(code: str, names: Sequence[str]) -> str:
     return found if kind in ("range()", "==", "truth value", "iteration", "comparison") else "shape equality"
 
 
-def _most_telling(uses: Sequence[ast.AST], parents: dict[ast.AST, ast.AST]) -> str:
-    found = [reason for use in uses for reason in _reasons_of(use, parents)]
-    return min(found, key=lambda reason: _TELLING.index(family(reason)), default="")
+class _Line:
+    """What is done to the names in a line."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+        # Where a function is written in the line, that is what was compiled, and the rest is what it is called with.
+        self._parts = [*(node.body for node in ast.walk(tree) if isinstance(node, ast.Lambda)), tree]
+
+    def most_telling_of(self, name: str) -> str:
+        """Of what is done to one name: the first part of the line that does anything to it tells."""
+        found = (_first(self._reasons(part, name), _TELLING) for part in self._parts)
+        return next(filter(None, found), "")
+
+    def most_telling_of_others(self) -> str:
+        """Of what is done to any name, but for modules and objects that a method is taken from."""
+        found = [
+            _first([reason for reason in self._reasons(part) if family(reason) != "method"], _TELLING_OF_OTHERS)
+            for part in self._parts
+        ]
+        return next((one for one in found if family(one) in _TO_INTS), found[-1])
+
+    def _reasons(self, part: ast.AST, name: str = "") -> list[str]:
+        uses = (node for node in ast.walk(part) if _is_use(node, name))
+        return [reason for use in uses for reason in _reasons_of(use, self._parents)]
+
+
+def _first(reasons: Sequence[str], order: Sequence[str]) -> str:
+    return min(reasons, key=lambda reason: order.index(family(reason)), default="")
+
+
+def _is_use(node: ast.AST, name: str) -> bool:
+    """Whether an expression reads a variable, an attribute or an item of that name; of any name, where there is none."""
+    match node:
+        case ast.Name(id=called, ctx=ast.Load()) | ast.Attribute(attr=called, ctx=ast.Load()):
+            return name in ("", called)
+        case ast.Subscript(slice=ast.Constant(value=str(called)), ctx=ast.Load()):
+            return name == called
+    return False
 
 
 def _reasons_of(use: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[str]:
     """What the expressions around one use of a name do with it, from the inside out."""
+    if _unpacks(parents.get(use)) and getattr(use, "attr", "") != "shape":
+        yield "iteration"
     node = use
     while (parent := parents.get(node)) is not None and not isinstance(parent, _SCOPES):
         reason = _reason_at(parent, node)
         if reason:
             yield reason
-        if isinstance(parent, ast.Call) and node is not parent.func:
+        called = isinstance(parent, ast.Call) and node is not parent.func
+        if called or (isinstance(parent, ast.Subscript) and node is parent.slice):
             return  # what is done with the result is done to something else
         node = parent
     # The bodies of lambdas and comprehensions are looked at by themselves; what a loop runs over is its first part.
@@ -138,9 +178,9 @@ def _reason_at(parent: ast.AST, node: ast.AST) -> str:
             return _call(parent, node)
         case ast.Slice():
             return "slice"
-        case ast.Subscript() if node is parent.slice and not isinstance(node, ast.Slice | ast.Tuple):
+        case ast.Subscript() if node is parent.slice and not _has_slice(node):
             return "index"
-        case ast.Tuple() if any(isinstance(one, ast.Slice) or _is_ellipsis(one) for one in parent.elts):
+        case ast.Tuple() if _has_slice(parent):
             return "" if isinstance(node, ast.Slice) else "index"
         case ast.If() | ast.While() | ast.IfExp() | ast.Assert() if node is parent.test and not isinstance(node, ast.Compare):
             return "truth value"
@@ -160,6 +200,8 @@ def _reason_at(parent: ast.AST, node: ast.AST) -> str:
 def _comparison(parent: ast.Compare, node: ast.AST) -> str:
     if any(isinstance(op, ast.In | ast.NotIn) for op in parent.ops):
         return "lookup" if node is parent.left else ""
+    if any(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in (parent.left, *parent.comparators)):
+        return ""  # no number is compared with a text
     equal = any(isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot) for op in parent.ops)
     return "==" if equal else "comparison"
 
@@ -173,8 +215,14 @@ def _call(parent: ast.Call, node: ast.AST) -> str:
     return f"passing it to a function ({name}())" if name not in ("", "_") else "passing it to a function"
 
 
-def _is_ellipsis(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is Ellipsis
+def _unpacks(statement: ast.AST | None) -> bool:
+    """Whether a statement takes a value apart: ``a, b = x``."""
+    return isinstance(statement, ast.Assign) and any(isinstance(target, ast.Tuple | ast.List) for target in statement.targets)
+
+
+def _has_slice(node: ast.AST) -> bool:
+    """Whether a subscript takes a part, in one dimension at least: ``[:n]``, ``[n:, 0]``."""
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Tuple) and any(isinstance(one, ast.Slice) for one in node.elts))
 
 
 def _by_words(code: str) -> str:
@@ -184,43 +232,3 @@ def _by_words(code: str) -> str:
             detail = match.groupdict().get("detail")
             return f"{name} ({detail}))" if detail else name
     return _UNKNOWN
-
-
-def _parsed(code: str) -> ast.AST | None:
-    """The line as a tree, completed where it is a part of a statement: a block's head, or one with open or closed brackets."""
-    text = code.strip()
-    for attempt in _attempts(text):
-        try:
-            return ast.parse(attempt)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return None
-
-
-def _attempts(text: str) -> Iterator[str]:
-    if not text or len(text) > 500:
-        return
-    yield text
-    if text.endswith(":"):
-        yield f"{text.removeprefix('el') if text.startswith('elif') else text} pass"
-    openers, closers = _unbalanced(text)
-    if openers or closers:
-        balanced = "".join("_(" if bracket == ")" else "_[" if bracket == "]" else "{" for bracket in reversed(closers))
-        balanced += text.rstrip(",") + "".join({"(": ")", "[": "]", "{": "}"}[bracket] for bracket in reversed(openers))
-        yield balanced
-        yield f"{balanced}: pass"
-
-
-def _unbalanced(text: str) -> tuple[list[str], list[str]]:
-    """(brackets that stay open, brackets that were opened before)."""
-    openers: list[str] = []
-    closers: list[str] = []
-    for character in text:
-        if character in "([{":
-            openers.append(character)
-        elif character in ")]}":
-            if openers:
-                openers.pop()
-            else:
-                closers.append(character)
-    return openers, closers

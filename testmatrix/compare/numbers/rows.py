@@ -224,7 +224,7 @@ def _reason(reading: Reading, kind: str, meant: bool, asked: bool) -> str:
     if reading.forced:
         if not reading.line and not reading.code:
             return reasons.OUTSIDE
-        return reasons.forced(reading.code, names_in(reading.source), reading.number)
+        return reasons.forced(reading.code, names_in(reading.source), reading.number, reading.context)
     if not meant and not asked and kind not in reasons.ALWAYS_CONSTANT:
         return reasons.SETTING
     reason = reasons.by_design(kind, reading.number, reading.value, reading.source)

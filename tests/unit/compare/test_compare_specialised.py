@@ -201,3 +201,10 @@ def test_a_float_that_was_named_is_to_be_a_symbol_in_every_cell() -> None:
     (finding,) = specialised(observations)
     assert (finding.severity, finding.cells, finding.evidence["number"]) == ("error", CELLS, "float")
     assert finding.evidence["reason"] == "not carried although asked for"
+
+
+def test_sizes_of_several_values_are_constant() -> None:
+    other = "L['x'].size()[1]"
+    guard = Guard(kind="TENSOR_MATCH", source="L['x']", text="Parameter, DispatchKeySet(CPU), size=[3, 4], stride=[4, 1]")
+    (finding,) = specialised({UNSPEC: observe(UNSPEC, call(1), compiles=(compiled(guard),))})
+    assert finding.summary == f"{SIZE} and {other} are constant in {UNSPEC}: by design: size of a Parameter (mymod.tag)"
