@@ -180,3 +180,47 @@ def test_unbacked():
         "forced: shape equality (@)",
         "compiled(lambda x: w @ x)(x)",
     )
+
+
+def test_what_forces_an_int_in_a_statement_of_several_lines_and_under_another_name(specialised):
+    found = specialised("""
+LIST = [1, 2, 3, 4]
+
+def scaled(x, count, flag):
+    return x * LIST[count] if flag == "a" else x
+
+def test_lines():
+    def step(x, n):
+        return x.sum(
+            dim=n
+        )
+    compiled(step)(torch.ones(4, 4), 1)
+
+def test_name():
+    def step(x, n):
+        return scaled(x, n, "a")
+    compiled(step)(torch.ones(4), 2)
+
+def test_part():
+    def step(x, n):
+        return x * max(LIST[:n])
+    compiled(step)(torch.ones(4), 2)
+""")
+
+    told = {
+        name: [one.evidence["reason"] for one in ones if one.evidence["source"] == "L['n']"] for name, ones in found.items()
+    }
+    assert told == {"test_lines": ["forced: dim="], "test_name": ["forced: index"], "test_part": ["forced: slice"]}
+
+
+def test_taking_a_tensor_apart(specialised, cells):
+    found = specialised("""
+def test_it():
+    def step(x):
+        a, b, c = x
+        return a + b * c
+    compiled(step)(torch.ones(3, 5))
+""")
+
+    (taken,) = (one for one in found["test_it"] if one.evidence["source"] == "L['x'].size()[0]")
+    assert (taken.cells, taken.evidence["reason"]) == (cells[2:], "forced: iteration")

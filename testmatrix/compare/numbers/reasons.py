@@ -129,7 +129,8 @@ class _Line:
             _first([reason for reason in self._reasons(part) if family(reason) != "method"], _TELLING_OF_OTHERS)
             for part in self._parts
         ]
-        return next((one for one in found if family(one) in _TO_INTS), found[-1])
+        best = (one for among in (_TO_INTS, _SURE) for one in found if family(one) in among)
+        return next(best, found[-1])
 
     def _reasons(self, part: ast.AST, name: str = "") -> list[str]:
         uses = (node for node in ast.walk(part) if _is_use(node, name))

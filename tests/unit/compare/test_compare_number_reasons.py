@@ -137,6 +137,8 @@ def test_what_is_done_to_the_number_and_not_to_what_is_made_of_it(code: str, rea
         ('return x.sum(dim=count) if "a" == flag else x', "dim="),
         ("return [x for _ in range(count)] if self.flag == mode else x", "range()"),
         ("return x if count == 5 else y", "=="),
+        # Of two that tell as much, that in the function.
+        ("check(lambda x, s: x[: int(s)], *((x, int32(k)) for k in (1, 2)))", "passing it to a function (int())"),
     ],
 )
 def test_under_another_name_what_is_done_to_ints_alone_counts_first(code: str, reason: str) -> None:
