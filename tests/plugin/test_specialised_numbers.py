@@ -207,9 +207,7 @@ def test_part():
     compiled(step)(torch.ones(4), 2)
 """)
 
-    told = {
-        name: [one.evidence["reason"] for one in ones if one.evidence["source"] == "L['n']"] for name, ones in found.items()
-    }
+    told = {name: [one.evidence["reason"] for one in ones if one.evidence["source"] == "L['n']"] for name, ones in found.items()}
     assert told == {"test_lines": ["forced: dim="], "test_name": ["forced: index"], "test_part": ["forced: slice"]}
 
 
