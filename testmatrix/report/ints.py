@@ -23,7 +23,7 @@ _TITLES: Mapping[Number, str] = {"int": "ints", "float": "floats", "size": "size
 #: Kinds of sources in the order of the table; others come after them, by name.
 _ORDER = (
     *("argument", "list value", "tuple value", "dict value", "closure", "object field", "dataclass field", "partial"),
-    *("torch.Size", "numpy scalar", "DynamicInt", "item of a tensor", "local after a graph break"),
+    *("torch.Size", "numpy scalar", "DynamicInt", "local after a graph break"),
     *("global", "default argument", "module attribute", "class attribute", "dict key", "enum member", "number of a subclass"),
     *("size of a tensor", "size of a global tensor", "size of a buffer", "size of a Parameter"),
 )

@@ -230,7 +230,7 @@ def _tensor_checks(manager: Any) -> Iterator[tuple[str, str]]:
 
 
 def _numbers(output_graph: Any, scope: _Scope) -> tuple[list[tuple[str, Any]], list[tuple[str, int | None]]]:
-    """(source, value) of the tensors and the ints that the frame uses; None for a value that is not known."""
+    """(source, value) of the tensors, the ints and the floats that the frame uses; None for a value that is not known."""
     tensors: dict[str, Any] = {}
     ints: dict[str, int | None] = {}
     for guard in output_graph.guards:
@@ -241,6 +241,8 @@ def _numbers(output_graph: Any, scope: _Scope) -> tuple[list[tuple[str, Any]], l
                 tensors[guard.name] = value
             elif type(value) is int:
                 ints[guard.name] = value
+            elif type(value) is float:
+                ints[guard.name] = None  # it may be named, but torch looks for values among ints only
     for source, hint in shapes.ints(output_graph.shape_env):
         ints[source] = hint
     return list(tensors.items()), list(ints.items())

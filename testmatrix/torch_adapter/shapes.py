@@ -198,12 +198,13 @@ def _extents(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, object]]:
 
 
 def ints(shape_env: Any) -> Iterator[tuple[str, int | None]]:
-    """(source, hint) of the ints that have a symbol; sources as torch writes them."""
+    """(source, hint) of the ints and floats that have a symbol, floats without a hint; sources as torch writes them."""
     for symbol, sources in sources_of(shape_env)[0].items():
         hint = shape_env.backed_var_to_val.get(symbol)
         for source in sources:
-            if kind_of(symbol, (source,)) in ("int", "unbacked") and not _is_extent(source):
-                yield source, int(hint) if hint is not None else None
+            kind = kind_of(symbol, (source,))
+            if kind in ("int", "float", "unbacked") and not _is_extent(source):
+                yield source, None if hint is None or kind == "float" else int(hint)
 
 
 def _is_extent(source: str) -> bool:

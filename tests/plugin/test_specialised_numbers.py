@@ -222,3 +222,14 @@ def test_it():
 
     (taken,) = (one for one in found["test_it"] if one.evidence["source"] == "L['x'].size()[0]")
     assert (taken.cells, taken.evidence["reason"]) == (cells[2:], "forced: iteration")
+
+
+def test_a_float_that_was_asked_for_and_is_a_constant_is_an_error(matrix):
+    run = matrix("""
+def test_it():
+    with torch.compiler.config.patch(dynamic_sources="L['a']"):
+        compiled(lambda x, a: x * a)(torch.ones(3), 2.5)
+""")
+    finding = run.finding("guard.specialized")
+    assert (finding.severity, finding.cells) == ("error", ("static-specialize", "static-unspecialize"))
+    assert finding.evidence["source"] == "L['a']"
