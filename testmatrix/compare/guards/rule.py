@@ -20,6 +20,7 @@ from testmatrix.compare.algebra.variables import Assignment, Sort, Value, variab
 from testmatrix.compare.guards.accept import AcceptSet, accept_set
 from testmatrix.compare.guards.discrete import IMPLY_TYPE, Atom
 from testmatrix.compare.guards.readable import readable, readable_number
+from testmatrix.compare.guards.strides import with_consistent_strides
 from testmatrix.compare.numbers.constants import CONSTANT_KINDS
 from testmatrix.guard_kinds import category
 from testmatrix.observation import Compile, Guard, Symbol
@@ -136,8 +137,13 @@ def _numeric_relation(
     ask_z3: bool,
 ) -> Relation:
     sorts = joint_sorts(reference.numeric.sorts, other.numeric.sorts)
-    sides = (specialised(one, constants, sorts) for one in (reference, other))
-    return relate(*sides, recorded={**reference.recorded, **recorded}, limit=limit, ask_z3=ask_z3)
+    left, right = (specialised(one, constants, sorts) for one in (reference, other))
+    relation = relate(left, right, recorded={**reference.recorded, **recorded}, limit=limit, ask_z3=ask_z3)
+    return replace(
+        relation,
+        left_only=relation.left_only and with_consistent_strides(relation.left_only, left),
+        right_only=relation.right_only and with_consistent_strides(relation.right_only, right),
+    )
 
 
 def _numeric_difference(
