@@ -23,8 +23,6 @@ from testmatrix.observation import Note, Observation
 
 #: Sources that are torch's own.
 _TORCH = re.compile(r"^G\['torch'\]|^G\['__import_torch|^__import__\('torch")
-
-
 #: Cell, region, and the number of a call of it.
 WrongCall = tuple[str, str, int]
 
@@ -101,13 +99,17 @@ def guard_differences(compared: Sequence[Compared]) -> list[Difference]:
     found: list[Difference] = []
     told: set[tuple[str, str, str, CallKey]] = set()
     for one in compared:
-        shared = _evidence(one) if one.comparison.differences else {}
+        if not one.comparison.differences:
+            continue
+        caches = _caches(one)
+        shared = _evidence(one, *caches)
         for kind in ("guard.missing", "guard.extra"):
             for first, *others in _grouped([each for each in one.comparison.differences if each.kind == kind]):
                 key = (one.run.cell, kind, f"{first.guard} {first.source} {first.text}", one.pair.call)
                 if key not in told:  # else against another reference already
                     told.add(key)
-                    found.append(_difference(first, others, one, shared))
+                    cache = caches[0 if kind == "guard.missing" else 1]
+                    found.append(_difference(first, others, one, shared, cache))
     return found
 
 
@@ -162,11 +164,10 @@ def _caches(one: Compared) -> tuple[list[AcceptSet], list[AcceptSet]]:
     return theirs, ours
 
 
-def _evidence(one: Compared) -> dict[str, Evidence]:
+def _evidence(one: Compared, theirs: Sequence[AcceptSet], ours: Sequence[AcceptSet]) -> dict[str, Evidence]:
     """What all differences of one pair share: both sets, how they are related, and the caches that they belong to."""
     pair = one.pair
     shown = sides(accept_set(pair.reference), accept_set(pair.other))
-    theirs, ours = _caches(one)
     return {
         "relation": one.comparison.relation,
         "constants": {source: readable_number(value) for source, value in sorted(one.comparison.constants.items())},
@@ -184,13 +185,17 @@ def _evidence(one: Compared) -> dict[str, Evidence]:
 
 
 def _difference(
-    one: GuardDifference, others: Sequence[GuardDifference], compared: Compared, shared: Mapping[str, Evidence]
+    one: GuardDifference,
+    others: Sequence[GuardDifference],
+    compared: Compared,
+    shared: Mapping[str, Evidence],
+    cache: Sequence[AcceptSet],
 ) -> Difference:
+    """``cache`` is that of the side that rejects the witness."""
     frame, call = compared.pair.other.frame, compared.pair.call
     missing = one.kind == "guard.missing"
     more = f" (and {len(others)} more)" if others else ""
     rejecting = accept_set(compared.pair.reference if missing else compared.pair.other)
-    cache = _caches(compared)[0 if missing else 1]
     another = takes([entry for entry in cache if entry is not rejecting], one.values)
     rejected = "rejected by this compile, taken by another" if another else "rejected"
     verdict, counterpart = ("accepted", rejected) if missing else (rejected, "accepted")

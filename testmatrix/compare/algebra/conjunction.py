@@ -40,10 +40,6 @@ class Solved:
     conditions: frozenset[Any]  #: on the symbols that are left; ``{false}`` where nothing is let through
 
     @property
-    def key(self) -> tuple[frozenset[tuple[Any, Any]], frozenset[Any]]:
-        return frozenset(self.definitions.items()), self.conditions
-
-    @property
     def is_empty(self) -> bool:
         return sympy.false in self.conditions
 
@@ -95,7 +91,7 @@ def solved(conditions: frozenset[Any]) -> Solved:
         definitions[symbol] = value
         if symbol.is_nonnegative:
             remaining.add(sympy.Ge(value, 0, evaluate=False))  # what the symbol said by itself
-        remaining = {part for one in remaining for part in conjuncts(canonical(substitute(one, replacing)))} - {sympy.true}
+        remaining = set(substituted(remaining, replacing))
     return Solved(definitions, frozenset(remaining))
 
 
@@ -117,10 +113,14 @@ def without(conditions: frozenset[Any], symbol: Any) -> frozenset[Any] | None:
 def put_in(conditions: Iterable[Any], symbol: Any, value: Any) -> frozenset[Any] | None:
     """The conditions with an expression in place of a symbol; None where they would be too large."""
     try:
-        replaced = [canonical(substitute(one, {symbol: value})) for one in conditions]
+        return substituted(conditions, {symbol: value})
     except TooLarge:
         return None
-    return frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+
+
+def substituted(conditions: Iterable[Any], values: dict[Any, Any]) -> frozenset[Any]:
+    """The conditions with expressions in place of symbols, in normal form and one by one. Raises TooLarge."""
+    return frozenset(part for one in conditions for part in conjuncts(canonical(substitute(one, values)))) - {sympy.true}
 
 
 def _solution(condition: Any) -> tuple[Any, Any, Any] | None:

@@ -12,9 +12,10 @@ from typing import Any
 
 import sympy
 
+from testmatrix.compare.algebra.conjunction import substituted
 from testmatrix.compare.algebra.functions import name_of, number
 from testmatrix.compare.algebra.model import Model, Point
-from testmatrix.compare.algebra.normal import canonical, conjuncts, linear, substitute
+from testmatrix.compare.algebra.normal import linear
 from testmatrix.compare.algebra.variables import Assignment, Sort
 
 _REACH = 20
@@ -49,8 +50,7 @@ def _over(values: Iterable[int], factor: Any, conditions: frozenset[Any], deadli
             continue
         if time.monotonic() > deadline:
             return "unknown"
-        replaced = (canonical(substitute(one, {factor: number(value)})) for one in conditions)
-        left = frozenset(part for one in replaced for part in conjuncts(one)) - {sympy.true}
+        left = substituted(conditions, {factor: number(value)})
         found: Model = "empty" if sympy.false in left else solve(left) if left else Point({})
         if isinstance(found, Point):
             return Point({**found.values, factor.name: value})

@@ -44,5 +44,5 @@ def is_valid(value: Value, sort: Sort) -> bool:
             return Fraction(float(value)) == value
         except OverflowError:
             return False
-    least, greatest = (0, 1) if sort == "bool" else (0 if sort == "extent" else -LARGEST - 1, LARGEST)
-    return isinstance(value, int) and least <= value <= greatest
+    least, greatest = bounds(sort)
+    return isinstance(value, int) and (least is None or least <= value) and (greatest is None or value <= greatest)

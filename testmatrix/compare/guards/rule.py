@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from testmatrix.compare.algebra.conjunction import Conjunction, put_in, without
+from testmatrix.compare.algebra.conjunction import Conjunction, put_in, substituted, without
 from testmatrix.compare.algebra.functions import number
-from testmatrix.compare.algebra.normal import canonical, conjuncts, fixed, substitute
+from testmatrix.compare.algebra.normal import fixed
 from testmatrix.compare.algebra.relation import LIMIT, Relation, RelationKind, Witness, relate
 from testmatrix.compare.algebra.variables import Assignment, Sort, Value, variable
 from testmatrix.compare.guards.accept import AcceptSet, accept_set
@@ -284,7 +284,7 @@ def specialised(accepting: AcceptSet, constants: Mapping[str, Value], sorts: Map
     renamed = {variable(name, sort): variable(name, sorts[name]) for name, sort in own.items() if sort != sorts[name]}
     conditions = accepting.numeric.conditions
     if renamed:
-        conditions = frozenset(part for one in conditions for part in conjuncts(canonical(substitute(one, renamed))))
+        conditions = substituted(conditions, renamed)
     return replace(accepting.numeric, sorts=sorts, conditions=conditions | equations)
 
 
