@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Severity = Literal["error", "warning", "info"]
 State = Literal["symbolic", "constant", "unused"]
 Number = Literal["int", "float", "size"]
 
-#: JSON that a report can hold as it is.
-Evidence = str | int | bool | list["Evidence"] | dict[str, "Evidence"] | None
+#: JSON that a report can hold as it is; written out to one level, since msgspec has no recursive types.
+Evidence = str | int | bool | list[Any] | dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,10 +24,11 @@ from testmatrix.plugin.exploration import Explored, Explorer
 from testmatrix.plugin.fixtures import CellFixtures
 from testmatrix.plugin.runner import ItemRunner, Run
 from testmatrix.report.build import build_report, cell_result, notes_of
-from testmatrix.report.model import NoteEntry, Report, TestResult, encode
-from testmatrix.report.model import Run as RunInfo
+from testmatrix.report.model import Report, encode
 from testmatrix.report.rerun import Invocation, rerun_command
 from testmatrix.report.write import write_atomically
+from testmatrix.store.records import NoteEntry, TestResult
+from testmatrix.store.records import Run as RunInfo
 
 
 @dataclass

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from testmatrix.compare.finding import Finding, IntRow, IntState
 from testmatrix.compare.numbers.rows import rate
 from testmatrix.observation import Observation
-from testmatrix.report.model import (
-    CauseEntry,
-    CellResult,
-    FindingEntry,
-    IntEntry,
-    IntResult,
-    IntSummary,
-    Json,
-    NoteEntry,
-    NumberEntry,
-    Report,
-    Run,
-    Summary,
-    TestResult,
-)
+from testmatrix.report.model import CauseEntry, FindingEntry, IntEntry, IntResult, IntSummary, NumberEntry, Report, Summary
 from testmatrix.report.rerun import rerun_command
+from testmatrix.store.plain import line, plain_object, text
+from testmatrix.store.records import CellResult, NoteEntry, Run, TestResult
 from testmatrix.triage.causes import Cause, digest, fingerprint, group_causes
 from testmatrix.triage.verdicts import verdict_of
-
-_INT_LIMIT = 2**63  # beyond it, many JSON readers fail or round
 
 
 def cell_result(observation: Observation) -> CellResult:
@@ -57,7 +42,7 @@ def notes_of(observations: Iterable[Observation]) -> tuple[NoteEntry, ...]:
             if observation.cell not in where:
                 where.append(observation.cell)
     return tuple(
-        NoteEntry(kind=kind, text=_line(text), test=test, cells=tuple(where)) for (kind, text, test), where in cells.items()
+        NoteEntry(kind=kind, text=line(said), test=test, cells=tuple(where)) for (kind, said, test), where in cells.items()
     )
 
 
@@ -149,8 +134,8 @@ def _finding_entry(finding: Finding, id_: str, rerun: str) -> FindingEntry:
         severity=finding.severity,
         cells=finding.cells,
         reference=finding.reference,
-        summary=_line(finding.summary),
-        evidence={**where, **_object(finding.evidence)},
+        summary=line(finding.summary),
+        evidence={**where, **plain_object(finding.evidence)},
         cause=fingerprint(finding),
         verdict=verdict_of(finding),
         rerun=rerun,
@@ -161,7 +146,7 @@ def _cause_entry(cause: Cause, ids: Sequence[str]) -> CauseEntry:
     return CauseEntry(
         cause=cause.cause,
         kind=cause.kind,
-        summary=_line(cause.summary),
+        summary=line(cause.summary),
         findings=tuple(ids),
         tests=len(cause.tests),
         verdict=cause.verdict,
@@ -169,12 +154,12 @@ def _cause_entry(cause: Cause, ids: Sequence[str]) -> CauseEntry:
 
 
 def _int_entry(row: IntRow) -> IntEntry:
-    return IntEntry(test=row.test, region=row.region, source=_text(row.source), kind=row.kind, cells=_int_results(row))
+    return IntEntry(test=row.test, region=row.region, source=text(row.source), kind=row.kind, cells=_int_results(row))
 
 
 def _number_entry(row: IntRow) -> NumberEntry:
     return NumberEntry(
-        test=row.test, region=row.region, source=_text(row.source), number=row.number, kind=row.kind, cells=_int_results(row)
+        test=row.test, region=row.region, source=text(row.source), number=row.number, kind=row.kind, cells=_int_results(row)
     )
 
 
@@ -184,36 +169,5 @@ def _int_results(row: IntRow) -> dict[str, IntResult]:
 
 def _int_result(state: IntState) -> IntResult:
     return IntResult(
-        state=state.state, value=_text(state.value), reason=_line(state.reason), line=state.line, compiles=state.compiles
+        state=state.state, value=text(state.value), reason=line(state.reason), line=state.line, compiles=state.compiles
     )
-
-
-def _object(evidence: Mapping[str, object]) -> dict[str, Json]:
-    return {_text(str(key)): _json(value) for key, value in evidence.items()}
-
-
-def _json(value: object) -> Json:
-    """JSON that every reader understands: no number that isn't finite, nothing but text for what JSON has no form for."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, int):
-        return value if -_INT_LIMIT <= value < _INT_LIMIT else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return _object(value)
-    if isinstance(value, (list, tuple)):
-        return [_json(each) for each in value]
-    return _text(repr(value))
-
-
-def _text(text: str) -> str:
-    """Text that UTF-8 can hold: a lone surrogate, which a test may well have made, becomes its escape."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _line(text: str) -> str:
-    """The same in one line, whatever a message had in it."""
-    return _text(" ".join(text.split()))

@@ -17,49 +17,11 @@ import msgspec
 
 from testmatrix.compare.finding import Number, Severity, State
 from testmatrix.errors import UsageError
-from testmatrix.observation import ORACLE, Outcome
+from testmatrix.store.records import NoteEntry, Run, TestResult
 from testmatrix.triage.verdicts import Verdict
 
 FORMAT: Literal["testmatrix-report"] = "testmatrix-report"
 VERSION = 1
-
-#: JSON that may be anything; numbers that are not finite are strings (``"nan"``, ``"inf"``, ``"-inf"``).
-Json = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
-
-
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """Where and when it ran, and over which grid."""
-
-    id: str
-    started: str  #: ISO 8601 in UTC: ``2025-01-31T12:00:00+00:00``
-    torch: str
-    python: str
-    platform: str
-    grid: Mapping[str, tuple[str, ...]]  #: axes in order, with their values in order
-    cells: tuple[str, ...]  #: the grid's cells that this run had, in grid order, without the oracle
-    oracle: str = ORACLE
-    shard: str = ""  #: ``2/8``: the part of the suite that this run was of; empty where it was of all
-
-
-class CellResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One test in one cell, in numbers."""
-
-    outcome: Outcome
-    duration: float = 0.0  #: seconds
-    same_as: str = ""  #: the cell whose run stands for this one, where this one was collapsed
-    compiles: int = 0
-    breaks: int = 0
-    regions: int = 0  #: calls of regions
-    pinned: tuple[str, ...] = ()  #: axes that the test fixed itself
-
-
-class TestResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One test over all cells that it had, the oracle included."""
-
-    __test__ = False  # the name starts with "Test": pytest must not take it for a test class
-
-    test: str  #: pytest's node id
-    cells: Mapping[str, CellResult]
 
 
 class IntResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +65,7 @@ class FindingEntry(msgspec.Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
     reference: str
     summary: str
-    evidence: Mapping[str, Any] = {}  #: of :data:`Json`; msgspec has no recursive types
+    evidence: Mapping[str, Any] = {}  #: of :data:`.plain.Json`; msgspec has no recursive types
     cause: str = ""
     verdict: Verdict = "new"
     rerun: str = ""
@@ -118,15 +80,6 @@ class CauseEntry(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[str, ...]  #: ids
     tests: int
     verdict: Verdict = "new"
-
-
-class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to know about a test that is no difference, such as a fault of the recorder."""
-
-    kind: str
-    text: str
-    test: str = ""
-    cells: tuple[str, ...] = ()
 
 
 class IntSummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from testmatrix.errors import UsageError
 from testmatrix.observation import Note
+from testmatrix.torch_adapter import caches, settings, state
 from testmatrix.torch_adapter import recording as recordings
-from testmatrix.torch_adapter import settings, state
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.recording import Recording
 
@@ -80,7 +80,7 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
     state.reset_compiler()
     with ExitStack() as stack:
         stack.callback(lambda: state.restore(recording.before or before))
-        stack.enter_context(state.fresh_caches())
+        stack.enter_context(caches.fresh_caches())
         stack.enter_context(state.environment(dict(setup.environment)))
         settings.apply(setup.settings)
         for name in setup.contexts:

@@ -2,16 +2,14 @@
 
 What is restored: torch's settings, random generators (Python, NumPy, torch), default dtype and device, grad mode and the other
 global switches that guards check, environment variables. What is cleared: Dynamo's caches and counters, Inductor's in-memory
-caches. The on-disk compile cache is a directory of the cell's own, left on.
+caches. The on-disk compile cache is :mod:`.caches`'s.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,10 +23,6 @@ from torch._dynamo import decorators, eval_frame
 
 from testmatrix.torch_adapter import settings
 
-#: Directories of compiled code that a cell must not share, and the subdirectory that each gets.
-_CACHE_VARIABLES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
-#: With it set, a profile on disk makes a second run dynamic from its first call.
-_UNSET_VARIABLES = ("TORCH_COMPILE_JOB_ID",)
 #: The test runner's own, which it changes from phase to phase.
 _RUNNERS_VARIABLES = frozenset({"PYTEST_CURRENT_TEST"})
 
@@ -176,18 +170,6 @@ def recover_from_stuck_compile() -> bool:
         return False
     setattr(handler, name, 0)
     return True
-
-
-@contextmanager
-def fresh_caches() -> Iterator[None]:
-    """Point the compile caches to directories that nothing else uses, and remove them afterwards."""
-    root = tempfile.mkdtemp(prefix="testmatrix-")
-    variables: dict[str, str | None] = {name: os.path.join(root, directory) for name, directory in _CACHE_VARIABLES.items()}
-    try:
-        with environment({**variables, **dict.fromkeys(_UNSET_VARIABLES)}):
-            yield
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
 
 
 @contextmanager

@@ -15,7 +15,8 @@ import torch
 import torch._dynamo.testing
 from _pytest.pytester import SysModulesSnapshot
 
-from testmatrix.report.model import CellResult, FindingEntry, Report, decode
+from testmatrix.report.model import FindingEntry, Report, decode
+from testmatrix.store.records import CellResult
 from testmatrix.torch_adapter import hooks, recording
 
 REPORT = "report.json"

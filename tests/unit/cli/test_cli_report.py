@@ -9,7 +9,8 @@ from testmatrix.cli.report import report
 from testmatrix.compare.finding import Finding, IntRow, IntState
 from testmatrix.errors import UsageError
 from testmatrix.report.build import build_report
-from testmatrix.report.model import Run, decode, encode
+from testmatrix.report.model import decode, encode
+from testmatrix.store.records import Run
 
 CELL = "dynamic-unspecialize"
 

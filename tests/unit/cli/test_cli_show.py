@@ -9,7 +9,8 @@ from click.testing import CliRunner
 from testmatrix.cli.main import main
 from testmatrix.compare.finding import Finding
 from testmatrix.report.build import build_report
-from testmatrix.report.model import Run, decode, encode
+from testmatrix.report.model import decode, encode
+from testmatrix.store.records import Run
 
 CELL = "dynamic-unspecialize"
 

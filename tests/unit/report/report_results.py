@@ -1,7 +1,7 @@
 """Small results to build reports from. Imported by the tests of this folder."""
 
 from testmatrix.compare.finding import Finding, IntRow, IntState
-from testmatrix.report.model import CellResult, Run, TestResult
+from testmatrix.store.records import CellResult, Run, TestResult
 
 CELLS = ("static-specialize", "static-unspecialize", "dynamic-specialize", "dynamic-unspecialize")
 GRID = {"shapes": ("static", "dynamic"), "ints": ("specialize", "unspecialize")}

@@ -6,8 +6,9 @@ from report_results import CELLS, GRID, LAST, finding, int_row, result, run
 
 from testmatrix.observation import Compile, GraphBreak, Note, Observation, RegionCall
 from testmatrix.report.build import build_report, cell_result, int_cell, notes_of
-from testmatrix.report.model import CellResult, IntSummary, NoteEntry, TestResult, decode, encode
+from testmatrix.report.model import IntSummary, decode, encode
 from testmatrix.report.rerun import Invocation, rerun_command
+from testmatrix.store.records import CellResult, NoteEntry, TestResult
 
 
 def test_a_cell_in_numbers():

@@ -5,8 +5,8 @@ from report_results import CELLS, LAST, finding, int_row, result, run
 
 from testmatrix.report.build import build_report
 from testmatrix.report.markdown import markdown
-from testmatrix.report.model import NoteEntry
 from testmatrix.report.terminal import int_line, summary_lines
+from testmatrix.store.records import NoteEntry
 
 ROWS = [int_row(), int_row(), int_row("constant")]
 

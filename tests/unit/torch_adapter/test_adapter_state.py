@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from testmatrix.torch_adapter import state
+from testmatrix.torch_adapter import caches, state
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,7 @@ def test_caches_are_fresh_and_removed(monkeypatch):
     monkeypatch.setenv("TORCH_COMPILE_JOB_ID", "job")
     roots = []
     for _ in range(2):
-        with state.fresh_caches():
+        with caches.fresh_caches():
             assert "TORCH_COMPILE_JOB_ID" not in os.environ
             roots.append(os.path.dirname(os.environ["TORCHINDUCTOR_CACHE_DIR"]))
             assert os.path.isdir(roots[-1])
