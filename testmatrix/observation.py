@@ -13,6 +13,9 @@ from typing import Literal
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed", "crashed", "timeout"]
 When = Literal["setup", "call", "teardown"]
 
+#: Outcomes of a run that did not come to its end: how it was lost is all that is known of it.
+LOST: frozenset[Outcome] = frozenset({"crashed", "timeout"})
+
 #: Name of the cell in which compilation is off. It is not a cell of the grid.
 ORACLE = "eager"
 

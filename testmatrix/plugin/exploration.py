@@ -13,7 +13,8 @@ from testmatrix.compare.finding import Finding, IntRow
 from testmatrix.compare.numbers.rows import number_rows
 from testmatrix.compare.whole import compare_observations
 from testmatrix.grid import Cell, Grid
-from testmatrix.observation import ORACLE, Note, Observation, RegionCall
+from testmatrix.observation import LOST, ORACLE, Note, Observation, RegionCall
+from testmatrix.store.records import Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,16 @@ class Request:
     """One run of the test."""
 
     cell: Cell | None  #: None: the oracle
-    float64: bool = False  #: with the arbiter's results beside the oracle's
+    purpose: Purpose = "first"
 
     @property
     def name(self) -> str:
         return ORACLE if self.cell is None else self.cell.name
+
+    @property
+    def float64(self) -> bool:
+        """With the arbiter's results beside the oracle's."""
+        return self.purpose == "arbitration"
 
 
 RunOnce = Callable[[Request], Observation]
@@ -58,13 +64,13 @@ class Explorer:
         for cell in self.cells:
             stand_in = self._stand_in(cell, observations.values()) if self.collapse else None
             observations[cell.name] = count(Request(cell)) if stand_in is None else _same(test, cell, stand_in)
-        if len(observations) > 1 and count.runs == 1 and not observations[self.cells[0].name].reached_compiler:
+        if len(observations) > 1 and count.runs == 1 and not _may_have_compiled(observations[self.cells[0].name]):
             return Explored(observations=observations, runs=count.runs)
-        if self.oracle and any(observation.reached_compiler for observation in observations.values()):
+        if self.oracle and any(_may_have_compiled(observation) for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
         compared = compare_observations(_filled(observations), self.grid)
         if ORACLE in observations and any(_is_arbitrated(finding) for finding in compared.findings):
-            observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, float64=True)))
+            observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, "arbitration")))
             compared = compare_observations(_filled(observations), self.grid)
         findings = self._controlled(compared.findings, observations, count) if self.control else compared.findings
         ints = number_rows(observations, self.grid)
@@ -85,13 +91,20 @@ class Explorer:
         if not concerned:
             return findings
         names = {observations[name].same_as or name for name in concerned}
-        again = {cell.name: run(Request(cell)) for cell in self.cells if cell.name in names}
-        if ORACLE in observations:
-            again[ORACLE] = _arbitrated(run(Request(None)), observations[ORACLE]) if ORACLE in names else observations[ORACLE]
+        again = {cell.name: run(Request(cell, "control")) for cell in self.cells if cell.name in names}
+        if ORACLE in names:
+            again[ORACLE] = _arbitrated(run(Request(None, "control")), observations[ORACLE])
+        elif ORACLE in observations:
+            again[ORACLE] = observations[ORACLE]
         for name, observation in observations.items():
             if observation.same_as in again:
                 again[name] = replace(again[observation.same_as], cell=name)
         return mark_unstable(findings, _filled(observations), again, self.grid)
+
+
+def _may_have_compiled(observation: Observation) -> bool:
+    """Whether there can be anything to compare with eager; of a run that was lost, nothing is known."""
+    return observation.reached_compiler or observation.outcome in LOST
 
 
 class _Counting:
@@ -107,8 +120,10 @@ def stands_for(grid: Grid, run: Observation, cell: Cell) -> bool:
     """Whether a run in one cell is what another cell would have shown: all that the two set differently was never consulted.
 
     Environment variables and context managers cannot be watched, so cells that differ in one never stand for each other; a
-    backend is consulted where a region is called.
+    backend is consulted where a region is called. What a run that was lost consulted is not known.
     """
+    if run.outcome in LOST:
+        return False
     other = grid.cell(run.cell)
     for axis in grid.differing(other, cell):
         values = [axis.value(name) for name in (other.value(axis.name), cell.value(axis.name)) if name is not None]
