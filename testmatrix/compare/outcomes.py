@@ -3,61 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from testmatrix.compare.finding import Evidence, Finding, Severity
+from testmatrix.compare.ends import BAD, VERBS, End, end_of, end_told, ended_as
+from testmatrix.compare.finding import Finding, Severity
 from testmatrix.compare.lineup import CallKey, keyed_calls
+from testmatrix.compare.lost import compare_lost, surviving
 from testmatrix.compare.regions import is_same_exception
 from testmatrix.compare.wording import exception_signature, first_line, in_cells, raised_as, signature, stable_text
 from testmatrix.observation import ORACLE, Observation
 
-BAD = frozenset({"failed", "error", "crashed", "timeout"})
-_KINDS = {"crashed": "crash", "timeout": "timeout"}
-_VERBS = {
-    "passed": "passes",
-    "failed": "fails",
-    "error": "errors",
-    "skipped": "is skipped",
-    "xfailed": "fails as expected",
-    "xpassed": "passes against expectation",
-    "crashed": "takes the process down",
-    "timeout": "does not end in time",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """What must agree for two ends of a test to be the same: messages without numbers, for assertions none at all."""
-
-    outcome: str
-    exception: str
-    message: str
-
-
-def end_of(observation: Observation) -> End:
-    exception = observation.exception
-    if exception is None or observation.outcome not in BAD:
-        return End(observation.outcome, "", "")
-    asserted = exception.assertion or exception.type == "AssertionError"
-    return End(observation.outcome, exception.type, "" if asserted else stable_text(exception.message))
-
 
 def compare_outcomes(observations: Mapping[str, Observation], cells: Sequence[str]) -> list[Finding]:
     """Findings of kind ``outcome``, ``crash``, ``timeout`` and ``outcome.count``; ``cells`` were run, in grid order."""
-    counted = _counted(observations, cells)
+    ended = surviving(observations)
+    return [*compare_lost(observations, cells), *_compare_ended(ended, cells), *_counted(ended, cells)]
+
+
+def _compare_ended(observations: Mapping[str, Observation], cells: Sequence[str]) -> list[Finding]:
+    """The cells of which there is an observation against the best of them."""
+    present = [cell for cell in cells if cell in observations]
     groups: dict[End, list[str]] = {}
-    for cell in cells:
+    for cell in present:
         groups.setdefault(end_of(observations[cell]), []).append(cell)
-    reference = _reference(observations, cells, groups)
+    reference = _reference(observations, present, groups)
     if reference is None:
-        return counted
+        return []
     expected = end_of(observations[reference])
     found = []
     for end, members in groups.items():
         severity = _severity(end, expected, alike=len(groups) == 1)
         if severity is not None:
             found.append(_finding(observations, members, reference, severity, cells))
-    return found + counted
+    return found
 
 
 def _reference(observations: Mapping[str, Observation], cells: Sequence[str], groups: Mapping[End, Sequence[str]]) -> str | None:
@@ -91,26 +68,23 @@ def _finding(
     call = raising_call(first)
     where = f" ({call.region}, call {call.number})" if call else ""
     why = f": {raised_as(exception)}: {first_line(exception.message)}" if exception else ""
-    versus = f"{_VERBS[other.outcome]} in {reference}"
-    if other.outcome in BAD and other.exception is not None:
-        versus += f" with {raised_as(other.exception)}"
     return Finding(
         test=first.test,
-        kind=_KINDS.get(first.outcome, "outcome"),
+        kind="outcome",
         severity=severity,
         cells=tuple(members),
         reference=reference,
-        summary=f"{_VERBS[first.outcome]} {in_cells(members, cells)}, {versus}{why}{where}",
+        summary=f"{VERBS[first.outcome]} {in_cells(members, cells)}, {ended_as(other)}{why}{where}",
         region=call.region if call else "",
         frame=exception.frame if exception else "",
         signature=signature(
-            _KINDS.get(first.outcome, "outcome"),
+            "outcome",
             f"{first.outcome} for {other.outcome}",
             exception_signature(exception, first.test),
         ),
         evidence={
-            "cells": {cell: _told(observations[cell]) for cell in members},
-            "reference": _told(other),
+            "cells": {cell: end_told(observations[cell]) for cell in members},
+            "reference": end_told(other),
         },
     )
 
@@ -127,23 +101,14 @@ def raising_call(observation: Observation) -> CallKey | None:
     return min(raising, key=lambda key: key.depth, default=None)
 
 
-def _told(observation: Observation) -> dict[str, Evidence]:
-    told: dict[str, Evidence] = {"outcome": observation.outcome}
-    exception = observation.exception
-    if exception is not None:
-        told |= {"exception": exception.type, "message": exception.message, "frame": exception.frame}
-        if exception.wrapper:
-            told["wrapper"] = exception.wrapper
-    return told
-
-
 def _counted(observations: Mapping[str, Observation], cells: Sequence[str]) -> list[Finding]:
     """Assertions on how much was compiled are expected to depend on the cell: one note, never an error."""
-    members = [cell for cell in cells if observations[cell].count_assertions]
+    present = [cell for cell in cells if cell in observations]
+    members = [cell for cell in present if observations[cell].count_assertions]
     if not members:
         return []
     assertions = list(dict.fromkeys(text for cell in members for text in observations[cell].count_assertions))
-    rest = next((cell for cell in cells if cell not in members), ORACLE)
+    rest = next((cell for cell in present if cell not in members), ORACLE)
     more = f" and {len(assertions) - 1} more" if len(assertions) > 1 else ""
     return [
         Finding(

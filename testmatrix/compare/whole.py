@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from testmatrix.compare.compiles import compared_compiles, guard_differences, guard_notes
 from testmatrix.compare.counts import compare_counts
 from testmatrix.compare.difference import SEVERITIES, Difference, fold
+from testmatrix.compare.ends import BAD
 from testmatrix.compare.finding import Finding
 from testmatrix.compare.lineup import CallKey, keyed_calls
+from testmatrix.compare.lost import surviving
 from testmatrix.compare.numbers.rows import number_rows
 from testmatrix.compare.numbers.specialised import specialised_numbers
-from testmatrix.compare.outcomes import BAD, compare_outcomes
+from testmatrix.compare.outcomes import compare_outcomes
 from testmatrix.compare.regions import compare_regions
 from testmatrix.grid import Grid
 from testmatrix.observation import ORACLE, Note, Observation
@@ -34,26 +36,27 @@ def compare_test(observations: Mapping[str, Observation], grid: Grid) -> tuple[F
 def compare_observations(observations: Mapping[str, Observation], grid: Grid) -> Comparison:
     """What one test's observations by cell and, where there is one, the oracle's show.
 
-    Cells recorded as ``same_as`` another were not run and say nothing. The order of the result depends on nothing but its
-    content.
+    Cells recorded as ``same_as`` another were not run and say nothing; of those that were lost, only their end is told. The order
+    of the result depends on nothing but its content.
     """
-    cells = run_cells(observations, grid)
-    if not cells:
+    started = _started_cells(observations, grid)
+    if not started:
         return Comparison()
-    test = observations[cells[0]].test
-    calls = _compare_calls(observations, cells)
-    compared = compared_compiles(observations, grid, cells, _wrong_calls(calls))
+    test = observations[started[0]].test
+    kept, cells = surviving(observations), run_cells(observations, grid)
+    calls = _compare_calls(kept, cells)
+    compared = compared_compiles(kept, grid, cells, _wrong_calls(calls))
     differences = [
         *calls,
-        *compare_counts(observations, grid, cells),
+        *compare_counts(kept, grid, cells),
         *guard_differences(compared),
     ]
     findings = [
-        *compare_outcomes(observations, cells),
-        *fold(test, differences, cells),
-        *specialised_numbers(number_rows(observations, grid), observations, grid),
+        *compare_outcomes(observations, started),
+        *fold(test, differences, started),
+        *specialised_numbers(number_rows(observations, grid), kept, grid),
     ]
-    return Comparison(tuple(sorted(findings, key=_order)), guard_notes(compared, observations, cells))
+    return Comparison(tuple(sorted(findings, key=finding_order)), guard_notes(compared, kept, cells))
 
 
 def _wrong_calls(differences: Sequence[Difference]) -> set[tuple[str, str, int]]:
@@ -63,11 +66,16 @@ def _wrong_calls(differences: Sequence[Difference]) -> set[tuple[str, str, int]]
 
 
 def run_cells(observations: Mapping[str, Observation], grid: Grid) -> list[str]:
-    """Cells that were run themselves, in grid order."""
+    """Cells that were run themselves and lived to tell, in grid order."""
+    return _started_cells(surviving(observations), grid)
+
+
+def _started_cells(observations: Mapping[str, Observation], grid: Grid) -> list[str]:
+    """Cells that were run themselves, in grid order, those that were lost among them."""
     return [cell.name for cell in grid.cells if cell.name in observations and not observations[cell.name].same_as]
 
 
-def _order(finding: Finding) -> tuple[object, ...]:
+def finding_order(finding: Finding) -> tuple[object, ...]:
     return (
         SEVERITIES.index(finding.severity),
         finding.kind,

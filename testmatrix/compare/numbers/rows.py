@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from testmatrix.compare.finding import IntRow, IntState, Number
 from testmatrix.compare.leaves import type_name
 from testmatrix.compare.lineup import CallKey, keyed_calls
+from testmatrix.compare.lost import surviving
 from testmatrix.compare.numbers import reasons
 from testmatrix.compare.numbers.asked import asked_by, asked_in
 from testmatrix.compare.numbers.patterns import Frame, compile_counts, compiles_after
@@ -34,8 +35,9 @@ _PASSED: Mapping[str, Number] = {"int": "int", "float": "float"}
 
 
 def number_rows(observations: Mapping[str, Observation], grid: Grid) -> tuple[IntRow, ...]:
-    """Rows sorted by region, source and number; a cell that was not run itself shows what stood for it."""
-    runs = {cell.name: observations[cell.name] for cell in grid.cells if cell.name in observations}
+    """Rows sorted by region, source and number; a cell that was not run itself shows what stood for it, a lost one nothing."""
+    known = surviving(observations)
+    runs = {cell.name: known[cell.name] for cell in grid.cells if cell.name in known}
     tables = {cell: _Table(run) for cell, run in runs.items() if not run.same_as}
     if not tables:
         return ()
