@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import dataclass
 
 from testmatrix.compare.finding import Finding
 from testmatrix.observation import ORACLE
+from testmatrix.store.records import Invocation as Invocation
+
+_BARE = Invocation()
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """What the command has in common with that of the run: it is for the directory where that was started."""
-
-    grid: tuple[str, ...] = ()  #: flags that change what a cell is, such as ``--testmatrix-grid``
-    flags: tuple[str, ...] = ()  #: pytest's and the suite's own, as far as a test depends on them
-    root: str = ""  #: from there to what node ids are relative to; empty where that is the same directory
-
-
-def rerun_command(finding: Finding, invocation: Invocation = Invocation()) -> str:
+def rerun_command(finding: Finding, invocation: Invocation = _BARE) -> str:
     """A shell command that runs the finding's test in its first cell again.
 
     The oracle always runs. A finding between two cells needs its reference too, or the rerun would have nothing to compare with.

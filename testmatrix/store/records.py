@@ -35,6 +35,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     shard: str = ""  #: ``2/8``: the part of the suite that this run was of; empty where it was of all
 
 
+class Invocation(msgspec.Struct, frozen=True, kw_only=True):
+    """What commands that show findings again have in common with that of the run; they are for the directory where it started."""
+
+    grid: tuple[str, ...] = ()  #: flags that change what a cell is, such as ``--testmatrix-grid``
+    flags: tuple[str, ...] = ()  #: pytest's and the suite's own, as far as a test depends on them
+    root: str = ""  #: from there to what node ids are relative to; empty where that is the same directory
+
+
 class CellResult(msgspec.Struct, frozen=True, kw_only=True):
     """One test in one cell, in numbers."""
 
@@ -76,6 +84,7 @@ class Began(msgspec.Struct, frozen=True, kw_only=True, tag="began"):
 class Tested(msgspec.Struct, frozen=True, kw_only=True, tag="tested"):
     """A test has been through the grid, and this is what it showed."""
 
+    __test__ = False  # as above
     test: str
     position: int  #: in the order of collection
     failed: bool  #: it makes the run fail, by itself or by what differs between its cells
@@ -90,6 +99,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, tag="started"):
 
     run: Run
     worker: str = ""  #: ``gw0``; empty for the process that reports
+    invocation: Invocation = Invocation()
     version: int = VERSION
 
 
