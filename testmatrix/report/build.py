@@ -6,6 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
+
 from testmatrix.compare.finding import Finding, IntRow, IntState
 from testmatrix.compare.numbers.rows import rate
 from testmatrix.observation import Observation
@@ -13,7 +15,7 @@ from testmatrix.report.model import CauseEntry, FindingEntry, IntEntry, IntResul
 from testmatrix.report.rerun import rerun_command
 from testmatrix.store.plain import line, plain_object, text
 from testmatrix.store.records import CellResult, NoteEntry, Run, TestResult
-from testmatrix.triage.causes import Cause, digest, fingerprint, group_causes
+from testmatrix.triage.causes import Cause, digest, finding_order, fingerprint, group_causes
 from testmatrix.triage.verdicts import verdict_of
 
 
@@ -61,21 +63,39 @@ def build_report(
 
     ``ints`` are the rows of floats and sizes, too.
     """
+    return assemble(
+        run,
+        tests,
+        ints=[_int_entry(row) for row in ints if row.number == "int"],
+        numbers=[_number_entry(row) for row in ints if row.number != "int"],
+        findings=finding_entries(findings, rerun),
+        notes=notes,
+        wall=wall,
+        exit_status=exit_status,
+    )
+
+
+def assemble(
+    run: Run,
+    tests: Sequence[TestResult],
+    *,
+    ints: Sequence[IntEntry] = (),
+    numbers: Sequence[NumberEntry] = (),
+    findings: Sequence[FindingEntry] = (),
+    notes: Sequence[NoteEntry] = (),
+    wall: float = 0.0,
+    exit_status: int = 0,
+) -> Report:
+    """A report from the entries that tests have in it: groups and counts them. Findings may come in any order."""
     causes = group_causes(findings)
-    # In the order of causes, so that a reader who goes through the findings meets the gravest first.
-    ordered = [finding for cause in causes for finding in cause.findings]
-    ids = _finding_ids(ordered)
-    entries = [_finding_entry(finding, id_, rerun(finding)) for finding, id_ in zip(ordered, ids, strict=True)]
-    ids_by_cause: dict[str, list[str]] = {}
-    for entry in entries:
-        ids_by_cause.setdefault(entry.cause, []).append(entry.id)
     return Report(
         run=run,
         tests=tuple(tests),
-        ints=tuple(_int_entry(row) for row in ints if row.number == "int"),
-        numbers=tuple(_number_entry(row) for row in ints if row.number != "int"),
-        findings=tuple(entries),
-        causes=tuple(_cause_entry(cause, ids_by_cause[cause.cause]) for cause in causes),
+        ints=tuple(ints),
+        numbers=tuple(numbers),
+        # In the order of causes, so that a reader who goes through the findings meets the gravest first.
+        findings=tuple(finding for cause in causes for finding in cause.findings),
+        causes=tuple(map(_cause_entry, causes)),
         summary=Summary(
             tests=len(tests),
             cells_run=_count_cells(run, tests, collapsed=False),
@@ -87,6 +107,17 @@ def build_report(
         ),
         notes=tuple(notes),
     )
+
+
+def finding_entries(findings: Iterable[Finding], rerun: Callable[[Finding], str] = rerun_command) -> list[FindingEntry]:
+    """Findings as a report has them, each with an id that depends on nothing but the findings of its test."""
+    seen: Counter[str] = Counter()
+    entries = []
+    for entry in sorted((_finding_entry(finding, rerun(finding)) for finding in findings), key=finding_order):
+        seen[entry.id] += 1
+        number = seen[entry.id]  # those that differ in nothing that is hashed are numbered
+        entries.append(entry if number == 1 else msgspec.structs.replace(entry, id=f"{entry.id}-{number}"))
+    return entries
 
 
 def cell_values(run: Run) -> dict[str, dict[str, str]]:
@@ -104,9 +135,9 @@ def int_cell(run: Run) -> str:
     return next((cell for cell, values in cell_values(run).items() if asked.items() <= values.items()), "")
 
 
-def count_ints(run: Run, ints: Sequence[IntRow]) -> IntSummary:
+def count_ints(run: Run, ints: Iterable[IntEntry]) -> IntSummary:
     """How many ints were used in the cell that should carry them as symbols, and how many did come as symbols."""
-    reached, symbolic = rate(ints, int_cell(run))
+    reached, symbolic = rate(map(_int_row, ints), int_cell(run))
     return IntSummary(reached=reached, symbolic=symbolic)
 
 
@@ -114,21 +145,10 @@ def _count_cells(run: Run, tests: Sequence[TestResult], *, collapsed: bool) -> i
     return sum(bool(result.same_as) == collapsed for test in tests for cell, result in test.cells.items() if cell != run.oracle)
 
 
-def _finding_ids(findings: Sequence[Finding]) -> list[str]:
-    """A deterministic id for each; those that differ in nothing that is hashed are numbered."""
-    seen: Counter[str] = Counter()
-    ids = []
-    for finding in findings:
-        base = digest(finding.test, finding.kind, *finding.cells, finding.signature)
-        seen[base] += 1
-        ids.append(base if seen[base] == 1 else f"{base}-{seen[base]}")
-    return ids
-
-
-def _finding_entry(finding: Finding, id_: str, rerun: str) -> FindingEntry:
+def _finding_entry(finding: Finding, rerun: str) -> FindingEntry:
     where = {key: value for key, value in (("region", finding.region), ("frame", finding.frame)) if value}
     return FindingEntry(
-        id=id_,
+        id=digest(finding.test, finding.kind, *finding.cells, finding.signature),
         test=finding.test,
         kind=finding.kind,
         severity=finding.severity,
@@ -142,12 +162,12 @@ def _finding_entry(finding: Finding, id_: str, rerun: str) -> FindingEntry:
     )
 
 
-def _cause_entry(cause: Cause, ids: Sequence[str]) -> CauseEntry:
+def _cause_entry(cause: Cause[FindingEntry]) -> CauseEntry:
     return CauseEntry(
         cause=cause.cause,
         kind=cause.kind,
-        summary=line(cause.summary),
-        findings=tuple(ids),
+        summary=cause.summary,
+        findings=tuple(finding.id for finding in cause.findings),
         tests=len(cause.tests),
         verdict=cause.verdict,
     )
@@ -161,6 +181,12 @@ def _number_entry(row: IntRow) -> NumberEntry:
     return NumberEntry(
         test=row.test, region=row.region, source=text(row.source), number=row.number, kind=row.kind, cells=_int_results(row)
     )
+
+
+def _int_row(entry: IntEntry) -> IntRow:
+    """The row that an entry was made of, as far as it is counted."""
+    states = {cell: IntState(state=result.state) for cell, result in entry.cells.items()}
+    return IntRow(test=entry.test, region=entry.region, source=entry.source, kind=entry.kind, cells=states)
 
 
 def _int_results(row: IntRow) -> dict[str, IntResult]:

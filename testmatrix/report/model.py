@@ -2,7 +2,8 @@
 
 History of the format:
 
-1. The first. Since then, without a new version: ``kind`` and ``compiles`` of ints, ``numbers``, and ``shard``.
+1. The first. Since then, without a new version: ``kind`` and ``compiles`` of ints, ``numbers``, ``shard``, and
+   ``position`` of tests.
 
 A key may be added without a new version: readers ignore keys that they don't know, and a key that is not in all reports has a
 default here. A key that changes its meaning, or goes, makes a new version.

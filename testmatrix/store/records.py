@@ -62,6 +62,7 @@ class TestResult(msgspec.Struct, frozen=True, kw_only=True):
 
     test: str  #: pytest's node id
     cells: Mapping[str, CellResult]
+    position: int = -1  #: in the order of collection, from 0, of what all shards have together; -1 where it is not known
 
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):

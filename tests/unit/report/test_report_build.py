@@ -79,6 +79,18 @@ def test_findings_alike_in_all_that_is_hashed_still_have_ids_of_their_own():
     assert second == f"{first}-2"
 
 
+@pytest.mark.parametrize("busy", ["m.py:1 in f", "m.py:2 in g"])
+def test_an_id_depends_on_the_findings_of_its_test_alone(busy):
+    """Two that differ in nothing that is hashed, of two causes: what other tests show puts these into either order."""
+    twins = [finding(frame="m.py:1 in f"), finding(frame="m.py:2 in g")]
+    others = [finding(test=f"b.py::test_{n}", frame=busy) for n in range(3)]
+    alone, among = build_report(run(), [], findings=twins), build_report(run(), [], findings=[*others, *twins])
+
+    assert among.findings[0].evidence["frame"] == busy
+    ids = [{one.evidence["frame"]: one.id for one in report.findings if one.test == twins[0].test} for report in (alone, among)]
+    assert ids[0] == ids[1]
+
+
 def test_region_and_frame_are_evidence():
     (entry,) = build_report(run(), [], findings=[finding(region="m.f", frame="a.py:1 in g", evidence={"x": 1})]).findings
 

@@ -24,7 +24,7 @@ def test_keys_are_those_of_version_1(report):
     assert data["version"] == 1
     assert set(data["run"]) == {"id", "started", "torch", "python", "platform", "grid", "cells", "oracle", "shard"}
     (test,) = data["tests"]
-    assert set(test) == {"test", "cells"}
+    assert set(test) == {"test", "cells", "position"}
     assert set(test["cells"]["eager"]) == {"outcome", "duration", "same_as", "compiles", "breaks", "regions", "pinned"}
     (row,) = data["ints"]
     assert set(row) == {"test", "region", "source", "kind", "cells"}

@@ -3,6 +3,7 @@ import itertools
 import pytest
 
 from testmatrix.compare.finding import Finding
+from testmatrix.report.build import finding_entries
 from testmatrix.triage.causes import digest, fingerprint, group_causes
 
 
@@ -18,6 +19,10 @@ def finding(**changes):
         "frame": "model.py:12 in scale",
     }
     return Finding(**{**fields, **changes})
+
+
+def grouped(findings):
+    return group_causes(finding_entries(findings))
 
 
 @pytest.mark.parametrize(
@@ -57,9 +62,7 @@ def test_parts_of_a_digest_are_kept_apart():
 
 
 def test_findings_of_one_cause_come_together():
-    (cause,) = group_causes(
-        [finding(test="a.py::b"), finding(test="a.py::a"), finding(test="a.py::a", cells=("dynamic-specialize",))]
-    )
+    (cause,) = grouped([finding(test="a.py::b"), finding(test="a.py::a"), finding(test="a.py::a", cells=("dynamic-specialize",))])
 
     assert cause.tests == ("a.py::a", "a.py::b")
     assert [each.test for each in cause.findings] == ["a.py::a", "a.py::a", "a.py::b"]
@@ -74,13 +77,13 @@ def test_the_order_of_findings_changes_nothing():
         finding(kind="outcome"),
         finding(),
     ]
-    expected = group_causes(findings)
+    expected = grouped(findings)
 
-    assert all(group_causes(order) == expected for order in itertools.permutations(findings))
+    assert all(grouped(order) == expected for order in itertools.permutations(findings))
 
 
 def test_causes_come_gravest_first_and_unstable_ones_last():
-    causes = group_causes(
+    causes = grouped(
         [
             finding(severity="info", signature="i"),
             finding(unstable=True, signature="u"),
@@ -98,23 +101,23 @@ def test_causes_come_gravest_first_and_unstable_ones_last():
 
 
 def test_a_cause_is_unstable_only_where_all_of_its_findings_are():
-    (cause,) = group_causes([finding(unstable=True, test="a", summary="now and then"), finding(test="b", summary="always")])
+    (cause,) = grouped([finding(unstable=True, test="a", summary="now and then"), finding(test="b", summary="always")])
 
     assert cause.verdict == "new"
     assert cause.summary == "always", "what repeats stands for the cause"
 
 
 def test_a_cause_is_as_severe_as_its_most_severe_finding():
-    (cause,) = group_causes([finding(severity="warning", test="a"), finding(severity="error", test="b")])
+    (cause,) = grouped([finding(severity="warning", test="a"), finding(severity="error", test="b")])
 
     assert cause.severity == "error"
 
 
 def test_no_findings_no_causes():
-    assert group_causes([]) == ()
+    assert grouped([]) == ()
 
 
 def test_numbers_that_are_burned_in_come_after_all_other_warnings() -> None:
     kinds = ("guard.specialized", "compile.break", "guard.missing")
     found = [finding(kind=kind, severity="warning", signature=kind) for kind in kinds]
-    assert [cause.kind for cause in group_causes(found)] == ["guard.missing", "compile.break", "guard.specialized"]
+    assert [cause.kind for cause in grouped(found)] == ["guard.missing", "compile.break", "guard.specialized"]
