@@ -85,6 +85,8 @@ class Options:
     config: Path | None = None
     shard: Shard | Literal["auto"] | None = None  #: None: all tests; ``auto``: what the CI system says
     durations: Path | None = None
+    timeout: float = 600.0  #: seconds; 0: none
+    supervise: bool = True
     sources: Mapping[str, Source] = field(default_factory=dict, compare=False)  #: by field
 
     def fails(self, kind: str, severity: Severity) -> bool:
@@ -156,6 +158,16 @@ def _parse_bytes(text: str) -> int:
     if match is None or match[2] not in _UNITS:
         raise UsageError(f"{text!r} is no number of bytes: write 1048576, 64MiB or 1GiB")
     return int(match[1]) * _UNITS[match[2]]
+
+
+_SECONDS = {"": 1, "s": 1, "min": 60, "m": 60, "h": 3600}
+
+
+def _parse_seconds(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower(), re.ASCII)
+    if match is None or match[2] not in _SECONDS:
+        raise UsageError(f"{text!r} is no number of seconds: write 90, 1.5s, 10min or 1h")
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _parse_fail_on(text: str) -> frozenset[str]:
@@ -283,6 +295,24 @@ OPTIONS: tuple[Option, ...] = (
         path=True,
         help="how long tests took, so that shards take equally long: the JSON report of an earlier run, or a file that "
         "'testmatrix shard durations' wrote; the same one in all shards (default: none, shards have equally many tests)",
+    ),
+    Option(
+        field="timeout",
+        parse=_parse_seconds,
+        default="600",
+        metavar="SECONDS",
+        help="how long a test may take in one cell: after that its process is ended, the cell is reported as a timeout, and the "
+        "run goes on; takes units: 90s, 10min, 1h; 0: as long as it likes",
+    ),
+    Option(
+        field="supervise",
+        parse=_parse_switch,
+        default="on",
+        metavar="on|off",
+        boolean=True,
+        help="run the tests in a forked process, so that a crash, or a test that never ends, is that cell's result and the run "
+        "goes on; off: run them in pytest's own process, as --pdb and --trace do, and systems that cannot fork safely (macOS, "
+        "Windows)",
     ),
 )
 

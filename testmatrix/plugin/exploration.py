@@ -45,6 +45,7 @@ class Explored:
     findings: tuple[Finding, ...] = ()
     ints: tuple[IntRow, ...] = ()
     runs: int = 0  #: how often the test was run, control and arbitration included
+    fault: str = ""  #: why the observations could not be compared, where they could not
 
 
 @dataclass

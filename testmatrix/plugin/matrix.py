@@ -2,53 +2,59 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from testmatrix.plugin import shards, trace_log
 from testmatrix.plugin.session import MatrixSession
+from testmatrix.plugin.supervision.supervisor import Supervisor
 from testmatrix.report.model import Report
 from testmatrix.report.terminal import summary_lines
-
-_WORKER_KEY = "testmatrix"
 
 
 class MatrixPlugin:
     """Delegates to the session; holds what must cross from one hook to another."""
 
-    def __init__(self, session: MatrixSession) -> None:
+    def __init__(self, session: MatrixSession, supervisor: Supervisor | None = None) -> None:
         self._matrix = session
+        self._supervisor = supervisor  #: None: tests run in pytest's own process
         self._report: Report | None = None
         self._failure = ""
         self._last_line = ""
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         shards.install(session.config, self._matrix.options)
+        self._matrix.is_worker = hasattr(session.config, "workeroutput")
+        if self._supervisor is not None:
+            self._supervisor.prepare()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         if item.config.getoption("setupplan", False) or item.config.getoption("setuponly", False):
             return None
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        self._matrix.run_item(item, nextitem)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        self._matrix.protocol(item, nextitem)
         return True
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self._matrix.collected(session.items)
+        if self._supervisor is not None:
+            self._supervisor.collected(session.items, self._serve)
+
+    def _serve(self, protocol: Callable[[pytest.Item, pytest.Item | None], None]) -> None:
+        """In the forked process: items run there, and what they show is handed over."""
+        self._matrix.protocol = protocol
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
-        with self._matrix.fixture_setup(fixturedef, request):
+        with self._matrix.execution.fixture_setup(fixturedef, request):
             return (yield)
 
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
-        self._matrix.fixture_torn_down(fixturedef)
+        self._matrix.execution.fixture_torn_down(fixturedef)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -57,19 +63,20 @@ class MatrixPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
         trace_log.leave()
-        self._matrix.on_function()
+        self._matrix.execution.on_function()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         result = yield
         if call.excinfo is not None:
-            self._matrix.on_exception(call.when, call.excinfo)
+            self._matrix.execution.on_exception(call.when, call.excinfo)
         return result
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput[_WORKER_KEY] = pickle.dumps(self._matrix.results)
+        if self._supervisor is not None:
+            self._supervisor.stop(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
+        if self._matrix.is_worker:
             return
         if session.config.getoption("collectonly", False):
             return
@@ -87,12 +94,11 @@ class MatrixPlugin:
             if session.config.pluginmanager.get_plugin("terminalreporter") is None:
                 print(self._failure, file=sys.stderr)
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """A worker of pytest-xdist has ended: take what its tests showed."""
-        handed_over = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
-        if handed_over is not None:
-            self._matrix.results.extend(pickle.loads(handed_over))
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Where workers of pytest-xdist run the tests, what these show comes with their reports."""
+        if not self._matrix.is_worker:
+            self._matrix.reported(report)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -94,7 +94,19 @@ def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
     from testmatrix.plugin.matrix import MatrixPlugin
     from testmatrix.plugin.session import MatrixSession
 
-    return MatrixPlugin(MatrixSession(resolved, plan.grid, plan.cells, invocation(config, _rerun_options(resolved))))
+    session = MatrixSession(resolved, plan.grid, plan.cells, invocation(config, _rerun_options(resolved)))
+    if not resolved.supervise or not _can_supervise(config):
+        return MatrixPlugin(session)
+    from testmatrix.plugin.supervision.supervisor import Supervisor
+
+    session.runs_items = supervisor = Supervisor(session.execution, resolved.timeout or None, lambda began: None)
+    return MatrixPlugin(session, supervisor)
+
+
+def _can_supervise(config: pytest.Config) -> bool:
+    """Whether tests can run in a forked process: there is one where Python forks safely, and a debugger needs the terminal."""
+    debugging = config.getoption("usepdb", False) or config.getoption("trace", False)
+    return hasattr(os, "fork") and sys.platform != "darwin" and not debugging
 
 
 def _check_settings(plan: configuration.Plan) -> None:

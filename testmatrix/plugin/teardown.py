@@ -28,14 +28,18 @@ def merged(reports: list[pytest.TestReport], torn_down: pytest.TestReport | None
     reports.append(torn_down)
 
 
+def is_due(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Whether wider scopes are set up that the next item does not share."""
+    stack = list(item.session._setupstate.stack)
+    shared = nextitem.listchain() if nextitem is not None else []
+    return stack != shared[: len(stack)]
+
+
 def wider_scopes(item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
     """Tear down the wider scopes that the next item does not share, as pytest would have after the item."""
-    state = item.session._setupstate
-    if item.session.shouldfail or item.session.shouldstop:
-        nextitem = None
-    shared = nextitem.listchain() if nextitem is not None else []
-    if list(state.stack) == shared[: len(state.stack)]:
+    if not is_due(item, nextitem):
         return None
+    state = item.session._setupstate
     return report_of(item, lambda: state.teardown_exact(nextitem))
 
 

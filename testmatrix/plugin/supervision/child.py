@@ -1,0 +1,163 @@
+"""The process that runs tests: it does as it is told until it is told to stop."""
+
+from __future__ import annotations
+
+import atexit
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from testmatrix.plugin.execution import Execution, Lost, Ran
+from testmatrix.plugin.supervision import processes
+from testmatrix.plugin.supervision.orders import Answer, Ended, Raised, RunItem, Stop, TearDown, TornDown, receive, send
+from testmatrix.store.records import Began
+from testmatrix.torch_adapter import caches, forking
+
+#: Of a process whose own code failed, past all that could be said to the parent.
+BROKEN = 70  # EX_SOFTWARE of sysexits.h
+
+
+def become(
+    session: pytest.Session,
+    execution: Execution,
+    connection: Connection,
+    *,
+    parent: int,
+    trace: int,
+    caches_root: str,
+    threads: forking.Threads,
+    serve_items: Callable[[Callable[[pytest.Item, pytest.Item | None], None]], None],
+) -> None:
+    """Turn the process that was just forked into one that serves; never returns.
+
+    Args:
+        trace: file descriptor for the traceback of a fatal signal.
+        caches_root: folder for the cells' compile caches, which the parent removes.
+        serve_items: told what to do with an item when its protocol runs.
+    """
+    status = BROKEN
+    try:
+        _settle(session, parent, trace, threads)
+        caches.use_root(caches_root)
+        child = Child(session, execution, connection)
+        serve_items(child.run_here)
+        child.serve()
+        status = 0
+    except BaseException:  # a fault of ours, which the parent raises
+        os.write(trace, traceback.format_exc().encode(errors="replace"))
+    finally:
+        _leave(status)
+
+
+def _settle(session: pytest.Session, parent: int, trace: int, threads: forking.Threads) -> None:
+    """Be a process of one's own: the parent's exit functions, connections and signal handlers are the parent's."""
+    processes.die_with(parent)
+    atexit._clear()
+    threads.after_fork()
+    faulthandler.enable(file=trace)
+    signal.signal(signal.SIGINT, _Interrupt())
+    for name, plugin in session.config.pluginmanager.list_name_plugin():
+        if type(plugin).__name__ == "WorkerInteractor":  # pytest-xdist's: it would speak on the worker's connection
+            session.config.pluginmanager.unregister(name=name)
+
+
+class _Interrupt:
+    """Raises KeyboardInterrupt once: a terminal sends the signal to both processes, and the parent passes it on."""
+
+    def __init__(self) -> None:
+        self._raised = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if not self._raised:
+            self._raised = True
+            raise KeyboardInterrupt
+
+
+def _leave(status: int) -> None:
+    """End without what the interpreter does at its end: waiting for threads that a test has left running."""
+    with suppress(BaseException):
+        atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    logging.raiseExceptions = False
+    os._exit(status)
+
+
+class Child:
+    """Runs items of the session by their index."""
+
+    def __init__(self, session: pytest.Session, execution: Execution, connection: Connection) -> None:
+        self._session, self._execution, self._connection = session, execution, connection
+        self._process = os.getpid()
+        self._lost: Lost = {}
+        self._ran: Ran | None = None
+        execution.began, execution.ended = self._began, self._ended
+
+    def serve(self) -> None:
+        """Obey until told to stop, or until nobody is there any more."""
+        while True:
+            try:
+                order = receive(self._connection)
+            except KeyboardInterrupt:
+                continue  # nothing is running that it could end
+            except (EOFError, OSError):
+                order = Stop()
+            self._say(self._obeyed(order))
+            if isinstance(order, Stop):
+                return
+
+    def run_here(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """What the protocol of an item does in this process, inside of the hook wrappers of all plugins."""
+        self._ran = self._execution.run(item, nextitem, self._lost)
+
+    def _obeyed(self, order: Any) -> Answer:
+        try:
+            return self._do(order)
+        except pytest.exit.Exception as error:
+            return Raised("exit", str(error.msg), error.returncode)
+        except KeyboardInterrupt:
+            return Raised("interrupt")
+        except pytest.UsageError as error:
+            return Raised("usage", str(error))
+        except BaseException:
+            return Raised("internal", traceback.format_exc())
+
+    def _do(self, order: RunItem | TearDown | Stop) -> Answer:
+        if isinstance(order, RunItem):
+            item, nextitem = self._item(order.index), self._next(order.next)
+            self._lost, self._ran = order.lost, None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
+            return Raised("internal", f"another plugin ran {item.nodeid}") if self._ran is None else self._ran
+        if isinstance(order, TearDown):
+            return TornDown(self._execution.tear_down(self._item(order.index), self._next(order.next)))
+        self._session._setupstate.teardown_exact(None)
+        return TornDown(None)
+
+    def _item(self, index: int) -> pytest.Item:
+        return self._session.items[index]
+
+    def _next(self, index: int | None) -> pytest.Item | None:
+        return None if index is None else self._item(index)
+
+    def _began(self, began: Began) -> None:
+        self._say(began)
+
+    def _ended(self) -> None:
+        self._say(Ended())
+
+    def _say(self, answer: Answer) -> None:
+        if os.getpid() != self._process:
+            os._exit(BROKEN)  # a process that the test forked, and that fell out of it
+        with suppress(BrokenPipeError):
+            send(self._connection, answer)

@@ -1,0 +1,291 @@
+"""Keeping a run going whatever its tests do to their process: they run in a forked one, and are watched from here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import IO, Any
+
+import pytest
+
+from testmatrix.observation import Observation
+from testmatrix.plugin import logged
+from testmatrix.plugin.execution import Execution, Ran, RunKey
+from testmatrix.plugin.supervision import child, processes
+from testmatrix.plugin.supervision.deaths import Death, described, frame_of
+from testmatrix.plugin.supervision.orders import Ended, Order, Raised, RunItem, Stop, TearDown, TornDown, receive, send
+from testmatrix.store.records import Began, NoteEntry, Tested, TestResult, encode
+from testmatrix.torch_adapter import forking
+
+#: Seconds that a process gets to write a traceback after it was told to abort, and to tear down when told to stop.
+_GRACE = 5.0
+_LONGER_GRACE = 60.0
+#: Seconds between two looks at a process where the system cannot tell when it ends.
+_LOOK = 0.05
+
+
+@dataclass
+class _Process:
+    """A forked process that runs tests."""
+
+    id: int
+    connection: Connection
+    trace: IO[bytes]  #: what ``faulthandler`` writes there
+    root: str  #: folder of its compile caches
+    sentinel: int | None  #: readable once the process has ended
+    began: Began | None = None  #: the run that it is in
+    heard: float = 0.0  #: when it last said something
+    status: int | None = None  #: of ``os.waitpid``, once it has ended
+
+
+class Supervisor:
+    """Has items run by a process of its own, and by another one where that died."""
+
+    def __init__(
+        self, execution: Execution, timeout: float | None, began: Callable[[Began], None], folder: str | None = None
+    ) -> None:
+        """``folder`` is where temporary files are kept; None: where the system keeps them."""
+        self._execution, self._timeout, self._began, self._folder = execution, timeout, began, folder
+        self._process: _Process | None = None
+        self._threads = forking.Threads()
+        self._spared: frozenset[int] = frozenset()
+        self._serve_items: Any = None
+        self._indices: dict[int, int] = {}
+
+    def prepare(self) -> None:
+        """To be called before anything is collected."""
+        self._threads.put_off()
+        processes.adopt_orphans()
+
+    def collected(self, items: list[pytest.Item], serve_items: Any) -> None:
+        self._serve_items = serve_items
+        self._indices = {id(item): index for index, item in enumerate(items)}
+        self._spared = processes.children()
+
+    def run(self, item: pytest.Item, nextitem: pytest.Item | None) -> Ran:
+        """Have an item run; runs that were lost are said in what it hands over.
+
+        Raises:
+            KeyboardInterrupt, pytest.exit.Exception, pytest.UsageError: as the item's own run did.
+        """
+        lost: dict[RunKey, Observation] = {}
+        said: list[tuple[str, str]] = []
+        while True:
+            answer = self._ask(RunItem(self._indices[id(item)], self._index(nextitem), lost), item)
+            if isinstance(answer, Death) and answer.began is not None:
+                lost[(answer.began.cell, answer.began.purpose)] = answer.observation()
+                if answer.output:
+                    said.append((f"Captured output of {answer.began.cell}, {answer.outcome}", answer.output))
+                continue
+            ran = answer if isinstance(answer, Ran) else self._uncompared(item, answer)
+            ran.reports[-1].sections.extend(said)
+            return ran
+
+    def tear_down(self, item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
+        """Have wider scopes torn down; the report where that failed, or took the process down."""
+        if self._process is None:
+            return None
+        answer = self._ask(TearDown(self._indices[id(item)], self._index(nextitem)), item)
+        if isinstance(answer, Death):
+            return logged.made_up(item, "teardown", f"tearing down wider fixtures: {answer.message}")
+        return answer.report if isinstance(answer, TornDown) else None
+
+    def stop(self, *, interrupted: bool = False) -> None:
+        """End the process, and all that it has started. Where a test was interrupted, it is, too."""
+        process = self._process
+        if process is None:
+            return
+        if interrupted:
+            with suppress(OSError):
+                os.kill(process.id, signal.SIGINT)
+        with suppress(OSError, EOFError):
+            send(process.connection, Stop())
+            self._listen(process, TornDown, _GRACE if interrupted else _LONGER_GRACE)
+        self._bury(process, _GRACE)
+
+    def _index(self, item: pytest.Item | None) -> int | None:
+        return None if item is None else self._indices[id(item)]
+
+    def _uncompared(self, item: pytest.Item, death: Any) -> Ran:
+        """The process died of comparing what the runs showed: of that nothing is left but the failure."""
+        text = f"the process that compared the test's cells ended: {death.message}"
+        note = NoteEntry(kind="recorder", text=text, test=item.nodeid)
+        position = self._indices[id(item)]
+        result = TestResult(test=item.nodeid, cells={})
+        tested = Tested(test=item.nodeid, position=position, failed=True, result=result, notes=(note,))
+        return Ran(record=encode(tested), reports=tuple(logged.unseen(item, f"testmatrix: {text}")))
+
+    def _ask(self, order: Order, item: pytest.Item) -> Ran | TornDown | Death:
+        """Give an order, and wait for what comes of it."""
+        process = self._process = self._process or self._fork(item.session)
+        process.heard = time.monotonic()
+        try:
+            send(process.connection, order)
+            answer = self._listen(process, (Ran, TornDown, Raised), self._timeout)
+        except (OSError, EOFError):
+            return self._death(process, item, "crashed")
+        if answer is None:
+            return self._death(process, item, "timeout")
+        if isinstance(answer, Raised):
+            _raise(answer)
+        assert isinstance(answer, (Ran, TornDown))
+        return answer
+
+    def _listen(self, process: _Process, until: Any, timeout: float | None) -> object:
+        """The first message of such a kind; None where nothing was heard for so long.
+
+        Raises:
+            EOFError, OSError: the process has ended.
+        """
+        while True:
+            if not self._is_heard(process, timeout):
+                return None
+            message = receive(process.connection)
+            process.heard = time.monotonic()
+            if isinstance(message, Began):
+                process.began = message
+                self._began(message)
+            elif isinstance(message, Ended):
+                process.began = None
+            if isinstance(message, until):
+                return message
+
+    def _is_heard(self, process: _Process, timeout: float | None) -> bool:
+        """Wait until there is a message, or the process has ended, which raises EOFError; False where the time is up."""
+        deadline = None if timeout is None else process.heard + timeout
+        while not process.connection.poll():
+            if self._has_ended(process):
+                if process.connection.poll():  # said before it ended
+                    return True
+                raise EOFError
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            awaited: list[Any] = [process.connection]
+            if process.sentinel is not None:
+                awaited.append(process.sentinel)
+            else:
+                left = _LOOK if left is None else min(left, _LOOK)
+            wait(awaited, left)
+        return True
+
+    def _has_ended(self, process: _Process) -> bool:
+        if process.status is None:
+            try:
+                reaped, status = os.waitpid(process.id, os.WNOHANG)
+            except ChildProcessError:  # somebody else has waited for it
+                reaped, status = process.id, 0
+            if reaped:
+                process.status = status
+        return process.status is not None
+
+    def _fork(self, session: pytest.Session) -> _Process:
+        ours, theirs = Pipe()
+        trace = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is buried
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # or both processes would write what is waiting
+        # Asked for by whoever runs tests in a process of their own; basetemp is shared with it.
+        session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        root, parent = tempfile.mkdtemp(prefix="testmatrix-", dir=self._folder), os.getpid()
+        self._threads.before_fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads, which are pytest-xdist's and hold nothing
+            forked = os.fork()
+        if forked == 0:
+            ours.close()
+            child.become(
+                session,
+                self._execution,
+                theirs,
+                parent=parent,
+                trace=trace.fileno(),
+                caches_root=root,
+                threads=self._threads,
+                serve_items=self._serve_items,
+            )
+        theirs.close()
+        return _Process(forked, ours, trace, root, _sentinel(forked), heard=time.monotonic())
+
+    def _death(self, process: _Process, item: pytest.Item, outcome: Any) -> Death:
+        """What ended the process, or will now, since it does not end by itself."""
+        began, lasted = process.began, time.monotonic() - process.heard
+        if outcome == "timeout":
+            self._abort(process)
+        self._bury(process, _GRACE)
+        process.trace.seek(0)
+        trace = process.trace.read().decode(errors="replace")
+        process.trace.close()
+        if began is None and process.status is not None and os.waitstatus_to_exitcode(process.status) == child.BROKEN:
+            raise RuntimeError(f"in the process that runs the tests:\n{trace}")
+        cause, message = described(process.status or 0)
+        if outcome == "timeout":
+            cause, message = "timeout", f"no end after {self._timeout:g} s"
+        frame, output = frame_of(trace), _captured(item)
+        return Death(
+            outcome=outcome, cause=cause, message=message, frame=frame, output=output, began=began, duration=round(lasted, 6)
+        )
+
+    def _abort(self, process: _Process) -> None:
+        """Have the process write where it stands, which fatal signals do, whatever it hangs in."""
+        with suppress(OSError):
+            os.kill(process.id, signal.SIGABRT)
+        self._await_end(process, _GRACE)
+
+    def _await_end(self, process: _Process, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not self._has_ended(process):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            wait([process.sentinel] if process.sentinel is not None else [], min(left, _LOOK))
+        return True
+
+    def _bury(self, process: _Process, seconds: float) -> None:
+        """Make sure that the process has ended, and leave nothing of it."""
+        self._process = None
+        if not self._await_end(process, seconds):
+            with suppress(OSError):
+                os.kill(process.id, signal.SIGKILL)
+            self._await_end(process, _LONGER_GRACE)
+        process.connection.close()
+        if process.sentinel is not None:
+            os.close(process.sentinel)
+        processes.end_all(self._spared)
+        shutil.rmtree(process.root, ignore_errors=True)
+
+
+def _sentinel(process: int) -> int | None:
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):  # not Linux, or an old one
+        return None
+
+
+def _raise(raised: Raised) -> None:
+    """Raise here what was raised there."""
+    if raised.kind == "interrupt":
+        raise KeyboardInterrupt
+    if raised.kind == "exit":
+        pytest.exit(raised.text, raised.status)
+    if raised.kind == "usage":
+        raise pytest.UsageError(raised.text)
+    raise RuntimeError(f"in the process that runs the tests:\n{raised.text}")
+
+
+def _captured(item: pytest.Item) -> str:
+    """What pytest had captured of a process that is gone: it goes to a file that both have open."""
+    capture: Any = item.config.pluginmanager.get_plugin("capturemanager")
+    if capture is None or capture._global_capturing is None:
+        return ""
+    out, err = capture.read_global_capture()
+    return f"{out}{err}".strip()
