@@ -19,6 +19,8 @@ NAME = "testmatrix-schedule"
 
 #: A worker has to know the test after the one that it runs, because of what is torn down between the two. More would be too much.
 _HELD = 2
+#: One that has just run a test of fewer seconds may hold one test more: it would soon be waiting for us.
+_BRIEF = 0.05
 
 #: pytest's options that are about the order of tests, by the name under which pytest keeps them.
 _ORDERING = ("failedfirst", "newfirst", "stepwise")
@@ -82,7 +84,12 @@ class _Held:
     tests: list[int] = field(default_factory=list)  #: positions; the first one is running
     began: float = 0.0  #: when the first one did
     file: str = ""  #: of the last one, ended ones included
+    brief: bool = False  #: the last one that has ended was
     collected: bool = False
+
+    @property
+    def limit(self) -> int:
+        return _HELD + self.brief
 
 
 class LongestFirstScheduling:
@@ -151,8 +158,9 @@ class LongestFirstScheduling:
     def mark_test_complete(self, node: Node, item_index: int, duration: float = 0) -> None:
         held = self._nodes[node]
         held.tests.remove(item_index)
-        held.began = self._clock()
-        self._give(node)
+        held.began, held.brief = self._clock(), duration < _BRIEF
+        while self._give(node):
+            pass
 
     def mark_test_pending(self, item: str) -> None:
         """Let a test be run again, such as one whose worker has died."""
@@ -187,21 +195,22 @@ class LongestFirstScheduling:
         for node in self.nodes:
             self._give(node)
 
-    def _give(self, node: Node) -> None:
-        """Give a worker one test, if it may hold another one; end it where there is none for it."""
+    def _give(self, node: Node) -> bool:
+        """Give a worker one test, if it may hold another one; end it where there is none for it. Whether it got one."""
         held = self._nodes[node]
-        if not self._is_there(node) or len(held.tests) >= _HELD:
-            return
+        if not self._is_there(node) or len(held.tests) >= held.limit:
+            return False
         others = [self._seen(other) for other in self._nodes if other is not node and self._is_there(other)]
         position = self._waiting.take(self._seen(node), others)
         if position is None:
             node.shutdown()
-            return
+            return False
         if not held.tests:
             held.began = self._clock()
         held.tests.append(position)
         held.file = self._files[position]
         node.send_runtest_some([position])
+        return True
 
     def _is_there(self, node: Node) -> bool:
         return self._nodes[node].collected and not node.shutting_down

@@ -56,8 +56,8 @@ class Started:
         self.scheduler.schedule()
         return node
 
-    def done(self, node: Any) -> None:
-        self.scheduler.mark_test_complete(node, node.end_test(self.clock.now))
+    def done(self, node: Any, duration: float = 1.0) -> None:
+        self.scheduler.mark_test_complete(node, node.end_test(self.clock.now), duration)
 
     def held(self, node: Any) -> list[str]:
         """What a worker has been given and has not done."""
@@ -105,6 +105,18 @@ def test_a_worker_that_takes_long_is_given_less(start):
     run.done(first)
     assert run.held(first) == ["f::d"]
     assert first.shutting_down
+
+
+def test_a_worker_that_runs_brief_tests_holds_one_more(start):
+    run = start({f"f::{number}": 0.0 for number in range(9)}, workers=1).collected()
+    (node,) = run.nodes
+    assert run.held(node) == ["f::0", "f::1"]
+    run.done(node, duration=0.001)
+    assert run.held(node) == ["f::1", "f::2", "f::3"]
+    run.done(node, duration=0.001)
+    assert run.held(node) == ["f::2", "f::3", "f::4"]
+    run.done(node, duration=3.0)
+    assert run.held(node) == ["f::3", "f::4"]
 
 
 def test_a_worker_for_which_nothing_will_be_left_ends(start):
