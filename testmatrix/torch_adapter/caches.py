@@ -76,23 +76,34 @@ def root() -> str:
 
 
 def _remove_own(path: str, process: int) -> None:
-    if os.getpid() == process:  # and not in one that was forked from it, and exits first
+    if os.getpid() == process:  # and not one that was forked from it, and ends first
         _remove(path)
 
 
 def _remove(path: str) -> None:
+    if not os.path.exists(path):
+        return
     shutil.rmtree(path, ignore_errors=True)
     if not os.path.exists(path):
         return
-    for directory, _, _ in os.walk(path):  # a test may have taken away its own permissions
+    for directory in _directories(path):  # a test may have taken away its own permissions
         os.chmod(directory, stat.S_IRWXU)
     shutil.rmtree(path, ignore_errors=True)
+
+
+def _directories(path: str) -> Iterator[str]:
+    """A directory and all below it, each before it is looked into."""
+    yield path
+    for directory, names, _ in os.walk(path):
+        paths = (os.path.join(directory, name) for name in names)
+        yield from (one for one in paths if not os.path.islink(one))
 
 
 @contextmanager
 def fresh_caches() -> Iterator[None]:
     """Point the compile caches to directories that nothing else uses, and remove them afterwards where they came to be."""
-    path = os.path.join(root(), f"cell-{os.getpid()}-{next(_numbers)}")
+    process = os.getpid()
+    path = os.path.join(root(), f"cell-{process}-{next(_numbers)}")
     outside = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     variables: dict[str, str | None] = {name: os.path.join(path, directory) for name, directory in _CACHE_VARIABLES.items()}
     try:
@@ -105,8 +116,7 @@ def fresh_caches() -> Iterator[None]:
         ):
             yield
     finally:
-        if os.path.exists(path):
-            _remove(path)
+        _remove_own(path, process)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """What a cell starts from, and how it is put back."""
 
-import os
 import random
 import sys
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from testmatrix.torch_adapter import caches, state
+from testmatrix.torch_adapter import state
 
 
 @pytest.fixture(autouse=True)
@@ -80,21 +79,6 @@ def test_stuck_compile_is_recovered_from():
         state.recover_from_stuck_compile()
         handler.clear()
     assert not state.recover_from_stuck_compile()
-
-
-def test_caches_are_fresh_and_removed(monkeypatch):
-    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "/somewhere")
-    monkeypatch.setenv("TORCH_COMPILE_JOB_ID", "job")
-    roots = []
-    for _ in range(2):
-        with caches.fresh_caches():
-            assert "TORCH_COMPILE_JOB_ID" not in os.environ
-            roots.append(os.path.dirname(os.environ["TORCHINDUCTOR_CACHE_DIR"]))
-            assert os.path.isdir(roots[-1])
-    assert roots[0] != roots[1]
-    assert not any(map(os.path.exists, roots))
-    assert os.environ["TORCHINDUCTOR_CACHE_DIR"] == "/somewhere"
-    assert os.environ["TORCH_COMPILE_JOB_ID"] == "job"
 
 
 def test_compilation_off():
