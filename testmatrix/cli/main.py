@@ -7,6 +7,7 @@ import click
 from testmatrix import __version__
 from testmatrix.cli.config import config
 from testmatrix.cli.doctor import doctor
+from testmatrix.cli.merge import merge
 from testmatrix.cli.report import report
 from testmatrix.cli.run import run
 from testmatrix.cli.shard import shard
@@ -37,5 +38,5 @@ def main() -> None:
     """
 
 
-for _command in (config, doctor, report, run, shard, show):
+for _command in (config, doctor, merge, report, run, shard, show):
     main.add_command(_command)
