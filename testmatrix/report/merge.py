@@ -63,10 +63,11 @@ def _is_superseded(part: Part, tests: dict[str, TestPart]) -> bool:
 
 
 def _joined(parts: Sequence[Part], tests: dict[str, TestPart]) -> Report:
-    ordered = sorted(tests.values(), key=lambda test: (test.place, test.name))
+    ordered = sorted(tests.values(), key=lambda test: (test.results[0][0], test.name))
+    results = [placed for test in ordered for placed in test.results]
     return assemble(
         _joint_run(parts),
-        [test.result for test in ordered],
+        [result for _, result in sorted(results, key=lambda placed: (placed[0], placed[1].test))],
         ints=[entry for test in ordered for entry in test.ints],
         numbers=[entry for test in ordered for entry in test.numbers],
         findings=[entry for test in ordered for entry in test.findings],

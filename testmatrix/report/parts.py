@@ -57,16 +57,13 @@ class TestPart:
     __test__ = False  # the name starts with "Test": pytest must not take it for a test class
 
     part: Part
-    result: TestResult
-    place: int  #: in the order of collection, as far as it is known
+    name: str
+    #: With its place in the order of collection, as far as that is known; several where pytest was told to collect it again.
+    results: tuple[tuple[int, TestResult], ...]
     ints: tuple[IntEntry, ...] = ()
     numbers: tuple[NumberEntry, ...] = ()
     findings: tuple[FindingEntry, ...] = ()
     notes: tuple[NoteEntry, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return self.result.test
 
     @property
     def run(self) -> str:
@@ -84,17 +81,19 @@ _Entry = TypeVar("_Entry", bound=_OfTest)
 def tests_of(part: Part) -> Iterator[TestPart]:
     """What a part says, test by test in its order."""
     report = part.report
+    places: dict[str, list[tuple[int, TestResult]]] = {}
+    for index, result in enumerate(report.tests):
+        places.setdefault(result.test, []).append((result.position if result.position >= 0 else index, result))
     ints, numbers, findings = _by_test(report.ints), _by_test(report.numbers), _by_test(report.findings)
     notes = _by_test(report.notes)
-    strays = {*ints, *numbers, *findings}.difference(test.test for test in report.tests)
+    strays = {*ints, *numbers, *findings}.difference(places)
     if strays:
         raise UsageError(f"{part.where} is damaged: it has entries of {min(strays)}, which is none of its tests")
-    for index, result in enumerate(report.tests):
-        name = result.test
+    for name, results in places.items():
         yield TestPart(
             part=part,
-            result=result,
-            place=result.position if result.position >= 0 else index,
+            name=name,
+            results=tuple(results),
             ints=ints.get(name, ()),
             numbers=numbers.get(name, ()),
             findings=findings.get(name, ()),
@@ -111,7 +110,9 @@ def _by_test(entries: Iterable[_Entry]) -> dict[str, tuple[_Entry, ...]]:
 
 def said(test: TestPart) -> object:
     """What two parts must have in common to say the same of a test: all but what it took, and how to see it again."""
-    cells = {cell: msgspec.structs.replace(result, duration=0.0) for cell, result in test.result.cells.items()}
+    cells = [
+        {cell: msgspec.structs.replace(each, duration=0.0) for cell, each in result.cells.items()} for _, result in test.results
+    ]
     # In a report, findings are in the order of causes, and thus of other tests', too.
     findings = sorted((msgspec.structs.replace(finding, rerun="") for finding in test.findings), key=lambda one: one.id)
     return cells, test.ints, test.numbers, findings, test.notes

@@ -58,7 +58,7 @@ class Recorded:
 
     run: Run | None = None  #: None where nothing says
     invocation: Invocation = field(default_factory=Invocation)
-    tested: tuple[Tested, ...] = ()  #: each test once, by position
+    tested: tuple[Tested, ...] = ()  #: what was collected, each once, in the order of that
     #: Tests that were cut off: begun, and not tested by any process since. In the order of journals, ``main`` first.
     began: tuple[Began, ...] = ()
     finished: Finished | None = None  #: None where the run did not get to its end
@@ -116,14 +116,15 @@ def read_journals(paths: Iterable[Path]) -> Recorded:
         contents.append(_decoded(payloads, path))
         damaged += lost
     started = [record for records in contents for record in records if isinstance(record, Started)]
-    # A test that was run again, as it is where a run is resumed, counts as it was last.
-    tested = {record.test: record for records in contents for record in records if isinstance(record, Tested)}
-    began = [record for records in contents for record in _cut_off(records) if record.test not in tested]
+    # What was run again, as it is where a worker was lost, counts as it was last; pytest may be told to collect a test twice.
+    tested = {(record.position, record.test): record for records in contents for record in records if isinstance(record, Tested)}
+    names = {test for _, test in tested}
+    began = [record for records in contents for record in _cut_off(records) if record.test not in names]
     finished = [_finished(records) for records in contents]
     return Recorded(
         run=started[0].run if started else None,
         invocation=started[0].invocation if started else Invocation(),
-        tested=tuple(sorted(tested.values(), key=lambda one: (one.position, one.test))),
+        tested=tuple(tested[key] for key in sorted(tested)),
         began=tuple(began),
         finished=next((one for one in finished if one is not None), None),
         damaged=damaged,

@@ -181,6 +181,15 @@ def test_tests_whose_place_is_not_told_keep_the_order_of_their_report():
     assert [test.test for test in merge(parts[::-1]).report.tests] == expected
 
 
+def test_a_test_that_was_collected_twice_is_there_twice():
+    again = of_test(A.test, 3, rows=("constant",))
+    parts = [shard(1, 2, [A, again]), shard(2, 2, [B])]
+    for some in (parts, [*parts, *parts]):
+        merged = merge(some).report
+        assert merged.tests == report([A, B, again]).tests
+        assert [entry.test for entry in merged.ints] == [A.test, A.test, B.test]
+
+
 def refused(*parts, newest=False):
     with pytest.raises(UsageError) as raised:
         merge(parts, newest=newest)

@@ -113,6 +113,11 @@ def test_a_test_counts_once_and_as_it_was_last(write):
     assert read(folder).tested == (ended("t", compiles=2),)
 
 
+def test_a_test_that_was_collected_twice_counts_twice(write):
+    folder = write(main=[STARTED, ended("t", 4), ended("t", 1)])
+    assert read(folder).tested == (ended("t", 1), ended("t", 4))
+
+
 def test_what_was_going_on_when_a_process_ended(write):
     folder = write(
         gw0=[STARTED, began("t::a"), ended("t::a"), began("t::b")],
