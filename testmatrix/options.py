@@ -53,6 +53,10 @@ FINDING_FAMILIES: tuple[str, ...] = tuple(
     dict.fromkeys(kind.partition(".")[0] for kind in FINDING_KINDS if kind.partition(".")[0] not in FINDING_KINDS)
 )
 
+#: Where runs are kept, in the root directory, and the word for nowhere.
+STORE = ".testmatrix"
+NO_STORE: Literal["none"] = "none"
+
 #: Where a process that lists tests writes them.
 LISTING_VARIABLE = "TESTMATRIX_LISTING"
 
@@ -85,6 +89,8 @@ class Options:
     config: Path | None = None
     shard: Shard | Literal["auto"] | None = None  #: None: all tests; ``auto``: what the CI system says
     durations: Path | None = None
+    store: Path | Literal["none"] | None = None  #: None: in the root directory
+    resume: bool = False
     timeout: float = 600.0  #: seconds; 0: none
     supervise: bool = True
     sources: Mapping[str, Source] = field(default_factory=dict, compare=False)  #: by field
@@ -93,6 +99,10 @@ class Options:
         """Whether a finding of that kind and severity makes the run fail."""
         family = kind.partition(".")[0]
         return kind in self.fail_on or severity in self.fail_on or (family in FINDING_FAMILIES and family in self.fail_on)
+
+    def store_in(self, rootdir: Path) -> Path | None:
+        """The folder in which runs are kept; None where they are not."""
+        return None if self.store == NO_STORE else self.store or rootdir / STORE
 
     def located(self, name: str, error: UsageError) -> UsageError:
         """The error with the place where the option ``name`` was given in front of it."""
@@ -148,6 +158,10 @@ def _parse_switch(text: str) -> bool:
 
 def _parse_path(text: str) -> Path:
     return Path(_parse_text(text)).expanduser()
+
+
+def _parse_store(text: str) -> Path | Literal["none"]:
+    return NO_STORE if text.strip() == NO_STORE else _parse_path(text)
 
 
 _UNITS = {"": 1, "b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
@@ -295,6 +309,25 @@ OPTIONS: tuple[Option, ...] = (
         path=True,
         help="how long tests took, so that shards take equally long: the JSON report of an earlier run, or a file that "
         "'testmatrix shard durations' wrote; the same one in all shards (default: none, shards have equally many tests)",
+    ),
+    Option(
+        field="store",
+        parse=_parse_store,
+        default="",
+        metavar="PATH",
+        path=True,
+        help=f"folder in which each run writes down what its tests show, as they end; '{NO_STORE}': nowhere (default: {STORE} in "
+        "the root directory)",
+    ),
+    Option(
+        field="resume",
+        parse=_parse_switch,
+        default="off",
+        metavar="on|off",
+        switch=True,
+        boolean=True,
+        help="go on with the last run over the same cells that the store has: run only the tests that it has not done, and "
+        "report on both together",
     ),
     Option(
         field="timeout",

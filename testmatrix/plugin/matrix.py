@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from testmatrix.plugin import shards, trace_log
+from testmatrix.errors import TestmatrixError
+from testmatrix.plugin import resuming, shards, trace_log, workers
+from testmatrix.plugin.resuming import ResumePlugin
 from testmatrix.plugin.session import MatrixSession
 from testmatrix.plugin.supervision.supervisor import Supervisor
 from testmatrix.report.model import Report
@@ -20,16 +25,39 @@ class MatrixPlugin:
 
     def __init__(self, session: MatrixSession, supervisor: Supervisor | None = None) -> None:
         self._matrix = session
-        self._supervisor = supervisor  #: None: tests run in pytest's own process
+        self._supervisor = supervisor  #: None: tests run in pytest's own process, or in workers
+        self._resume: ResumePlugin | None = None
         self._report: Report | None = None
         self._failure = ""
         self._last_line = ""
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         shards.install(session.config, self._matrix.options)
-        self._matrix.is_worker = hasattr(session.config, "workeroutput")
+        try:
+            self._matrix.begin(session.config)
+        except TestmatrixError as error:
+            raise pytest.UsageError(f"testmatrix: {error}") from None
+        if not self._matrix.is_worker:
+            _interrupt_on_termination()
+        if workers.leaves_tests_to_workers(session.config):
+            self._supervisor = None
+        elif self._matrix.options.resume:
+            self._resume = ResumePlugin(self._matrix.briefing.done, self._matrix.briefing.resumed)
+            session.config.pluginmanager.register(self._resume, resuming.NAME)
         if self._supervisor is not None:
-            self._supervisor.prepare()
+            self._supervisor.prepare(self._matrix.briefing.temporary or None)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """A worker of pytest-xdist is about to start."""
+        workers.brief(node, self._matrix.briefing)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended."""
+        told = workers.told_by(node)
+        if told is not None:
+            self._matrix.take_over(told.taken_over)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
@@ -40,7 +68,9 @@ class MatrixPlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._matrix.collected(session.items)
+        self._matrix.collected(session.items, self._resume.positions if self._resume else None)
+        if self._resume is not None and not self._matrix.is_worker:
+            self._matrix.take_over(self._resume.taken_over)
         if self._supervisor is not None:
             self._supervisor.collected(session.items, self._serve)
 
@@ -77,12 +107,16 @@ class MatrixPlugin:
         if self._supervisor is not None:
             self._supervisor.stop(interrupted=session.exitstatus == pytest.ExitCode.INTERRUPTED)
         if self._matrix.is_worker:
+            taken_over = self._resume.taken_over if self._resume is not None else {}
+            workers.tell(session.config, workers.Collected(taken_over=taken_over))
+            self._matrix.end(int(session.exitstatus))
             return
         if session.config.getoption("collectonly", False):
             return
         if session.exitstatus == pytest.ExitCode.OK and self._matrix.failing():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self._finish(session)
+        self._matrix.end(int(session.exitstatus))
 
     def _finish(self, session: pytest.Session) -> None:
         self._report = self._matrix.report(int(session.exitstatus))
@@ -111,8 +145,9 @@ class MatrixPlugin:
         *lines, self._last_line = summary_lines(self._report, width=width, color=color, file=str(written or ""))
         for line in lines:
             terminalreporter.write_line(line)
-        if self._failure:
-            terminalreporter.write_line(self._failure, red=True)
+        for said in (self._failure, self._matrix.complaint and f"testmatrix: {self._matrix.complaint}"):
+            if said:
+                terminalreporter.write_line(said, red=True)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
@@ -120,3 +155,15 @@ class MatrixPlugin:
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._last_line:
             reporter.write_line(self._last_line)
+
+
+def _interrupt_on_termination() -> None:
+    """Have SIGTERM, with which CI systems cancel, do what Ctrl-C does: the run reports on what was done."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the next one ends the process
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import platform
+import shutil
+import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -14,14 +17,19 @@ import pytest
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import ORACLE
 from testmatrix.options import Options
-from testmatrix.plugin import logged
+from testmatrix.plugin import logged, workers
 from testmatrix.plugin.execution import Execution, Ran
 from testmatrix.plugin.exploration import Explorer
+from testmatrix.plugin.keeping import Keeper
+from testmatrix.plugin.resuming import moved, to_resume
+from testmatrix.plugin.workers import Briefing
 from testmatrix.report.build import build_report
 from testmatrix.report.model import Report, encode
-from testmatrix.report.rerun import Invocation, rerun_command
+from testmatrix.report.rerun import rerun_command
 from testmatrix.report.write import write_atomically
-from testmatrix.store.records import Run, Tested, decode
+from testmatrix.store.records import Began, Finished, Invocation, Run, Started, Tested, decode
+from testmatrix.store.records import encode as encode_record
+from testmatrix.store.runs import RunFolder
 
 #: Under which a test's record travels on its last report, from a worker of pytest-xdist to the process that reports.
 _ON_REPORT = "testmatrix_record"
@@ -43,6 +51,10 @@ class MatrixSession:
         #: By position and node id: pytest can be told to run a file twice.
         self.tested: dict[tuple[int, str], Tested] = {}
         self.is_worker = False  #: of pytest-xdist: another process reports
+        self.briefing = Briefing()  #: what workers are told, or what this one was told
+        self.keeper: Keeper | None = None  #: None: nothing is kept
+        self.unkept = ""  #: why nothing is, where it should be
+        self.resumed: Mapping[str, Tested] = {}  #: what an earlier run has done, by node id
         explorer = Explorer(grid=grid, cells=cells, oracle=options.oracle, control=options.control, collapse=options.collapse)
         self.execution = Execution(grid, options, explorer)
         self.runs_items: RunsItems = self.execution
@@ -53,8 +65,52 @@ class MatrixSession:
         self._started = datetime.now(timezone.utc)
         self._clock = time.perf_counter()
 
-    def collected(self, items: Sequence[pytest.Item]) -> None:
-        self.execution.positions = {id(item): position for position, item in enumerate(items)}
+    def begin(self, config: pytest.Config) -> None:
+        """Before anything is collected: where to keep what the tests show, and what an earlier run has done.
+
+        Raises:
+            UsageError: what the earlier run wrote cannot be read.
+        """
+        self.is_worker = workers.is_worker(config)
+        if self.is_worker:
+            self.briefing = workers.briefing_of(config)
+        elif not config.getoption("collectonly", False):
+            self.briefing = self._briefing(config)
+        if self.briefing.folder:
+            self.keeper = Keeper(RunFolder(Path(self.briefing.folder)), workers.name_of(config))
+            self.keeper.keep(Started(run=self.run_info(), worker=self.keeper.worker, invocation=self._invocation))
+
+    def _briefing(self, config: pytest.Config) -> Briefing:
+        run, store = self.run_info(), self.options.store_in(config.rootpath)
+        source = None
+        if self.options.resume and store is not None:
+            source, self.resumed = to_resume(store, run)
+        return Briefing(
+            folder=str(self._folder(store, run)) if store is not None else "",
+            temporary=tempfile.mkdtemp(prefix="testmatrix-"),
+            resumed="" if source is None else source.id,
+            done=tuple(self.resumed),
+        )
+
+    def _folder(self, store: Path, run: Run) -> Path | str:
+        try:
+            return RunFolder.create(store, run).path
+        except OSError as error:
+            self.unkept = f"nothing is kept of this run: {store} cannot be written ({error.strerror or error})"
+            return ""
+
+    def collected(self, items: Sequence[pytest.Item], positions: Mapping[int, int] | None = None) -> None:
+        self.execution.positions = dict(positions or {id(item): position for position, item in enumerate(items)})
+
+    def take_over(self, positions: Mapping[str, int]) -> None:
+        """Take over what an earlier run has shown of tests, given with the positions that they have now."""
+        for test, position in positions.items():
+            if test in self.resumed:
+                self._take(encode_record(moved(self.resumed[test], position)))
+
+    def began(self, began: Began) -> None:
+        if self.keeper is not None:
+            self.keeper.keep(began)
 
     def run_item(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """Have an item run in every cell where it can differ, and log the one set of reports that stands for it."""
@@ -62,6 +118,7 @@ class MatrixSession:
         ran = self.runs_items.run(item, nextitem)
         reports = list(ran.reports)
         if self.is_worker:
+            self._keep(ran.record)
             setattr(reports[-1], _ON_REPORT, ran.record)
         else:
             self._take(ran.record)
@@ -74,19 +131,30 @@ class MatrixSession:
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
 
     def reported(self, report: pytest.TestReport) -> None:
-        """Take what a worker has put on a report of its own."""
+        """Take what a worker has put on a report of its own, and has kept itself."""
         record = vars(report).pop(_ON_REPORT, None)
         if record is not None:
-            self._take(record)
+            self._count(record)
 
     def _take(self, record: bytes) -> None:
+        self._keep(record)
+        self._count(record)
+
+    def _keep(self, record: bytes) -> None:
+        if self.keeper is not None:
+            self.keeper.keep(record)
+
+    def _count(self, record: bytes) -> None:
         tested = decode(record)
         assert isinstance(tested, Tested)
         self.tested[tested.position, tested.test] = tested
 
     def failing(self) -> bool:
-        """Whether any finding makes the run fail."""
-        return any(logged.is_failing(finding, self.options) for each in self.tested.values() for finding in each.findings)
+        """Whether any finding makes the run fail, or a test that is taken over did."""
+        tested = self.tested.values()
+        if any(each.failed and each.test in self.resumed for each in tested):
+            return True
+        return any(logged.is_failing(finding, self.options) for each in tested for finding in each.findings)
 
     def run_info(self) -> Run:
         import torch
@@ -115,6 +183,20 @@ class MatrixSession:
             wall=time.perf_counter() - self._clock,
             exit_status=exit_status,
         )
+
+    def end(self, exit_status: int) -> None:
+        """Once the tests are over: leave nothing but what is to be kept."""
+        if self.keeper is not None:
+            if not self.is_worker:
+                self.keeper.keep(Finished(exit=exit_status, wall=time.perf_counter() - self._clock))
+            self.keeper.close()
+        if self.briefing.temporary and not self.is_worker:
+            shutil.rmtree(self.briefing.temporary, ignore_errors=True)
+
+    @property
+    def complaint(self) -> str:
+        """What is to be said of keeping records; empty where all went well."""
+        return self.unkept or ("" if self.keeper is None else self.keeper.failure)
 
     def write(self, report: Report) -> None:
         """Write what was asked for; raises OSError where the disk gave way meanwhile."""

@@ -95,11 +95,12 @@ def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
     from testmatrix.plugin.session import MatrixSession
 
     session = MatrixSession(resolved, plan.grid, plan.cells, invocation(config, _rerun_options(resolved)))
+    session.execution.began = session.began
     if not resolved.supervise or not _can_supervise(config):
         return MatrixPlugin(session)
     from testmatrix.plugin.supervision.supervisor import Supervisor
 
-    session.runs_items = supervisor = Supervisor(session.execution, resolved.timeout or None, lambda began: None)
+    session.runs_items = supervisor = Supervisor(session.execution, resolved.timeout or None, session.began)
     return MatrixPlugin(session, supervisor)
 
 

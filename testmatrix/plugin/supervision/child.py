@@ -66,6 +66,7 @@ def _settle(session: pytest.Session, parent: int, trace: int, threads: forking.T
     threads.after_fork()
     faulthandler.enable(file=trace)
     signal.signal(signal.SIGINT, _Interrupt())
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for name, plugin in session.config.pluginmanager.list_name_plugin():
         if type(plugin).__name__ == "WorkerInteractor":  # pytest-xdist's: it would speak on the worker's connection
             session.config.pluginmanager.unregister(name=name)

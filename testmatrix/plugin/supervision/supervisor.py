@@ -51,19 +51,18 @@ class _Process:
 class Supervisor:
     """Has items run by a process of its own, and by another one where that died."""
 
-    def __init__(
-        self, execution: Execution, timeout: float | None, began: Callable[[Began], None], folder: str | None = None
-    ) -> None:
-        """``folder`` is where temporary files are kept; None: where the system keeps them."""
-        self._execution, self._timeout, self._began, self._folder = execution, timeout, began, folder
+    def __init__(self, execution: Execution, timeout: float | None, began: Callable[[Began], None]) -> None:
+        self._execution, self._timeout, self._began = execution, timeout, began
+        self._folder: str | None = None
         self._process: _Process | None = None
         self._threads = forking.Threads()
         self._spared: frozenset[int] = frozenset()
         self._serve_items: Any = None
         self._indices: dict[int, int] = {}
 
-    def prepare(self) -> None:
-        """To be called before anything is collected."""
+    def prepare(self, folder: str | None) -> None:
+        """Before anything is collected. ``folder`` is where temporary files are kept; None: where the system keeps them."""
+        self._folder = folder
         self._threads.put_off()
         processes.adopt_orphans()
 
