@@ -41,6 +41,8 @@ class Ran:
     failed_subtests: int = 0
     warnings: tuple[warnings.WarningMessage, ...] = ()
     scopes_end: bool = False  #: wider scopes are set up that the next item does not share
+    shouldstop: bool | str = False  #: as the test, or a plugin in its process, has set it on the session
+    shouldfail: bool | str = False
 
 
 @dataclass
@@ -99,6 +101,8 @@ class Execution:
             failed_subtests=chosen.failed_subtests if chosen else 0,
             warnings=chosen.warnings if chosen else (),
             scopes_end=teardown.is_due(item, nextitem),
+            shouldstop=item.session.shouldstop,
+            shouldfail=item.session.shouldfail,
         )
 
     def _tested(self, item: pytest.Item, explored: Explored, reports: list[pytest.TestReport]) -> Tested:

@@ -45,12 +45,19 @@ class MatrixPlugin:
             self._resume = ResumePlugin(self._matrix.briefing.done, self._matrix.briefing.resumed)
             session.config.pluginmanager.register(self._resume, resuming.NAME)
         if self._supervisor is not None:
-            self._supervisor.prepare(self._matrix.briefing.temporary or None)
+            looks_ahead = not self._matrix.is_worker and _runs_straight_through(session.config)
+            self._supervisor.prepare(self._matrix.briefing.temporary or None, looks_ahead=looks_ahead)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """A worker of pytest-xdist is about to start."""
         workers.brief(node, self._matrix.briefing)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, sched: Any) -> None:
+        """A worker is gone in the middle of a test."""
+        collection = list(getattr(sched, "collection", None) or ())
+        self._matrix.lost_with_worker(crashitem, collection.index(crashitem) if crashitem in collection else len(collection))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -155,6 +162,12 @@ class MatrixPlugin:
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._last_line:
             reporter.write_line(self._last_line)
+
+
+def _runs_straight_through(config: pytest.Config) -> bool:
+    """Whether nothing that a test shows keeps the next one from running, and neither's output goes to the terminal."""
+    stops = config.getoption("maxfail", 0) or config.getoption("stepwise", False)
+    return not stops and config.getoption("capture", "fd") != "no" and not config.getini("log_cli")
 
 
 def _interrupt_on_termination() -> None:

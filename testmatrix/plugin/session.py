@@ -17,7 +17,7 @@ import pytest
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import ORACLE
 from testmatrix.options import Options
-from testmatrix.plugin import logged, workers
+from testmatrix.plugin import logged, lost_workers, workers
 from testmatrix.plugin.execution import Execution, Ran
 from testmatrix.plugin.exploration import Explorer
 from testmatrix.plugin.keeping import Keeper
@@ -116,6 +116,8 @@ class MatrixSession:
         """Have an item run in every cell where it can differ, and log the one set of reports that stands for it."""
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         ran = self.runs_items.run(item, nextitem)
+        item.session.shouldstop = item.session.shouldstop or ran.shouldstop
+        item.session.shouldfail = item.session.shouldfail or ran.shouldfail
         reports = list(ran.reports)
         if self.is_worker:
             self._keep(ran.record)
@@ -135,6 +137,11 @@ class MatrixSession:
         record = vars(report).pop(_ON_REPORT, None)
         if record is not None:
             self._count(record)
+
+    def lost_with_worker(self, test: str, position: int) -> None:
+        """A worker is gone, and nobody will hand over what it has seen of the test that it was in."""
+        began = lost_workers.begun(self.briefing.folder, test)
+        self._take(encode_record(lost_workers.tested(test, position, began, self.grid)))
 
     def _take(self, record: bytes) -> None:
         self._keep(record)

@@ -114,7 +114,10 @@ class Child:
                 continue  # nothing is running that it could end
             except (EOFError, OSError):
                 order = Stop()
-            self._say(self._obeyed(order))
+            answer = self._obeyed(order)
+            self._say(answer)
+            if isinstance(order, RunItem) and order.tear_down and isinstance(answer, Ran) and answer.scopes_end:
+                self._say(self._obeyed(TearDown(order.index, order.next)))
             if isinstance(order, Stop):
                 return
 

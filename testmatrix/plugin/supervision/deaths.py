@@ -49,7 +49,7 @@ def described(status: int) -> tuple[str, str]:
             name = f"signal {number}"
         return name, f"the process was killed by signal {number} ({name})"
     code = os.waitstatus_to_exitcode(status)
-    return "exit", f"the process ended with status {code} in the middle of the test (os._exit, or native code that exits)"
+    return "exit", f"the process ended with status {code} (os._exit, or native code that exits)"
 
 
 def frame_of(trace: str) -> str:

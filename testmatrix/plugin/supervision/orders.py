@@ -21,6 +21,7 @@ class RunItem:
     index: int
     next: int | None
     lost: Lost
+    tear_down: bool = False  #: and then, where the next item does not share them, the wider scopes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
@@ -20,7 +20,7 @@ import pytest
 
 from testmatrix.observation import Observation
 from testmatrix.plugin import logged
-from testmatrix.plugin.execution import Execution, Ran, RunKey
+from testmatrix.plugin.execution import Execution, Lost, Ran, RunKey
 from testmatrix.plugin.supervision import child, processes
 from testmatrix.plugin.supervision.deaths import Death, described, frame_of
 from testmatrix.plugin.supervision.orders import Ended, Order, Raised, RunItem, Stop, TearDown, TornDown, receive, send
@@ -44,6 +44,8 @@ class _Process:
     root: str  #: folder of its compile caches
     sentinel: int | None  #: readable once the process has ended
     began: Began | None = None  #: the run that it is in
+    ahead: int | None = None  #: the item that it was told to run before anybody asked for it
+    tears_down: bool = False  #: it was told to tear down wider scopes, and has not said that it did
     heard: float = 0.0  #: when it last said something
     status: int | None = None  #: of ``os.waitpid``, once it has ended
 
@@ -53,6 +55,7 @@ class Supervisor:
 
     def __init__(self, execution: Execution, timeout: float | None, began: Callable[[Began], None]) -> None:
         self._execution, self._timeout, self._began = execution, timeout, began
+        self._looks_ahead = False
         self._folder: str | None = None
         self._process: _Process | None = None
         self._threads = forking.Threads()
@@ -60,9 +63,15 @@ class Supervisor:
         self._serve_items: Any = None
         self._indices: dict[int, int] = {}
 
-    def prepare(self, folder: str | None) -> None:
-        """Before anything is collected. ``folder`` is where temporary files are kept; None: where the system keeps them."""
-        self._folder = folder
+    def prepare(self, folder: str | None, *, looks_ahead: bool) -> None:
+        """Before anything is collected.
+
+        Args:
+            folder: where temporary files are kept; None: where the system keeps them.
+            looks_ahead: all items are run in their order, whatever comes of them, so that the next one can run while this
+                process logs what the last one showed.
+        """
+        self._folder, self._looks_ahead = folder, looks_ahead
         self._threads.put_off()
         processes.adopt_orphans()
 
@@ -80,7 +89,7 @@ class Supervisor:
         lost: dict[RunKey, Observation] = {}
         said: list[tuple[str, str]] = []
         while True:
-            answer = self._ask(RunItem(self._indices[id(item)], self._index(nextitem), lost), item)
+            answer = self._ask_to_run(item, nextitem, lost)
             if isinstance(answer, Death) and answer.began is not None:
                 lost[(answer.began.cell, answer.began.purpose)] = answer.observation()
                 if answer.output:
@@ -92,12 +101,44 @@ class Supervisor:
 
     def tear_down(self, item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
         """Have wider scopes torn down; the report where that failed, or took the process down."""
+        before: pytest.TestReport | None = None
+        if self._process is not None and self._process.tears_down:
+            answer = self._ask([], item, self._process.ahead)
+            before = _torn_down(answer, item)
+            if nextitem is not None:
+                return before
+            # The session may be about to stop, which was not known when it was told.
+        self._drop_ahead()
         if self._process is None:
-            return None
-        answer = self._ask(TearDown(self._indices[id(item)], self._index(nextitem)), item)
-        if isinstance(answer, Death):
-            return logged.made_up(item, "teardown", f"tearing down wider fixtures: {answer.message}")
-        return answer.report if isinstance(answer, TornDown) else None
+            return before
+        return _torn_down(self._ask([TearDown(self._indices[id(item)], self._index(nextitem))], item), item) or before
+
+    def _ask_to_run(self, item: pytest.Item, nextitem: pytest.Item | None, lost: Lost) -> Ran | TornDown | Death:
+        """Have the item run, and where that is allowed, the next one right after it, while this process logs."""
+        index, next_index = self._indices[id(item)], self._index(nextitem)
+        ahead = self._looks_ahead and not lost
+        orders: list[Order] = []
+        if self._process is None or self._process.ahead != index:
+            self._drop_ahead()
+            orders.append(RunItem(index, next_index, lost, tear_down=ahead))
+        if ahead and next_index is not None:
+            following = next_index + 1 if next_index + 1 < len(self._indices) else None
+            orders.append(RunItem(next_index, following, {}, tear_down=True))
+        answer = self._ask(orders, item, next_index if ahead else None)
+        if self._process is not None and isinstance(answer, Ran):
+            self._process.tears_down = ahead and answer.scopes_end
+        return answer
+
+    def _drop_ahead(self) -> None:
+        """Wait for what was run before anybody asked for it, and forget it: nobody will."""
+        process = self._process
+        if process is None or process.ahead is None:
+            return
+        process.ahead = None
+        with suppress(EOFError, OSError):
+            dropped = self._listen(process, (Ran, Raised), self._timeout)
+            if isinstance(dropped, Ran) and dropped.scopes_end:
+                self._listen(process, (TornDown, Raised), self._timeout)
 
     def stop(self, *, interrupted: bool = False) -> None:
         """End the process, and all that it has started. Where a test was interrupted, it is, too."""
@@ -124,12 +165,14 @@ class Supervisor:
         tested = Tested(test=item.nodeid, position=position, failed=True, result=result, notes=(note,))
         return Ran(record=encode(tested), reports=tuple(logged.unseen(item, f"testmatrix: {text}")))
 
-    def _ask(self, order: Order, item: pytest.Item) -> Ran | TornDown | Death:
-        """Give an order, and wait for what comes of it."""
+    def _ask(self, orders: Sequence[Order], item: pytest.Item, ahead: int | None = None) -> Ran | TornDown | Death:
+        """Give orders, and wait for what comes of the first that is not answered yet; ``ahead`` is the item of the last."""
         process = self._process = self._process or self._fork(item.session)
         process.heard = time.monotonic()
         try:
-            send(process.connection, order)
+            for order in orders:
+                send(process.connection, order)
+            process.ahead, process.tears_down = ahead, False
             answer = self._listen(process, (Ran, TornDown, Raised), self._timeout)
         except (OSError, EOFError):
             return self._death(process, item, "crashed")
@@ -261,6 +304,12 @@ class Supervisor:
             os.close(process.sentinel)
         processes.end_all(self._spared)
         shutil.rmtree(process.root, ignore_errors=True)
+
+
+def _torn_down(answer: Ran | TornDown | Death, item: pytest.Item) -> pytest.TestReport | None:
+    if isinstance(answer, Death):
+        return logged.made_up(item, "teardown", f"tearing down wider fixtures: {answer.message}")
+    return answer.report if isinstance(answer, TornDown) else None
 
 
 def _sentinel(process: int) -> int | None:
