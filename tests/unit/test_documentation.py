@@ -9,6 +9,7 @@ import pytest
 from testmatrix import errors
 from testmatrix.options import FINDING_KINDS
 from testmatrix.report import model
+from testmatrix.store import records
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -35,16 +36,16 @@ def test_every_error_is_explained():
     "struct",
     [
         model.Report,
-        model.Run,
-        model.TestResult,
-        model.CellResult,
+        records.Run,
+        records.TestResult,
+        records.CellResult,
         model.IntEntry,
         model.IntResult,
         model.FindingEntry,
         model.CauseEntry,
         model.Summary,
         model.IntSummary,
-        model.NoteEntry,
+        records.NoteEntry,
     ],
 )
 def test_every_key_of_the_report_is_explained(struct):
