@@ -60,7 +60,7 @@ def normalised(report):
 
 
 def test_all_shards_are_the_whole(matrix, pytester):
-    whole = matrix(SOURCE).read
+    whole = matrix(SOURCE, "--testmatrix-store=off").read
     assert {"outcome", "output.value", "guard.specialized"} <= {finding.kind for finding in whole.findings}
     assert any(len(cause.findings) > 1 for cause in whole.causes)
     paths = []
@@ -73,6 +73,13 @@ def test_all_shards_are_the_whole(matrix, pytester):
     result, merged = merge(*reversed(paths), paths[0])
     assert encode(normalised(merged)) == encode(normalised(whole))
     assert (result.exit_code, result.stderr) == (1, "")
+
+    folders = list((pytester.path / ".testmatrix" / "runs").iterdir())
+    assert len(folders) == TOTAL
+    for results in (folders, [*paths[:2], *folders]):  # journals, and reports together with the journals of the same runs
+        result, merged = merge(*results)
+        assert encode(normalised(merged)) == encode(normalised(whole))
+        assert (result.exit_code, result.stderr) == (1, "")
 
     result, merged = merge(paths[0], paths[2])
     assert (result.exit_code, result.stderr) == (1, f"testmatrix: shard 2/{TOTAL} is missing\n")
