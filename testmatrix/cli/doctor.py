@@ -26,7 +26,7 @@ class Check:
 
 @click.command()
 def doctor() -> None:
-    """Check Python, pytest, torch and its hooks, the compiler and the directory for compile caches.
+    """Check Python, pytest, torch and its hooks, the compiler, ccache and the directory for compile caches.
 
     Exit status 0 where all is fine, 3 otherwise.
     """
@@ -77,6 +77,13 @@ def _compiler() -> Check:
     return Check("compiler", found is not None, found or "no C++ compiler: inductor needs g++ or clang++ on the path, or CXX")
 
 
+def _ccache() -> Check:
+    if "CCACHE_DISABLE" in os.environ:
+        return Check("ccache", True, "switched off by CCACHE_DISABLE")
+    found = shutil.which("ccache")
+    return Check("ccache", True, found or "not found: with it, cells share what inductor's C++ compiler made")
+
+
 def _cache() -> Check:
     try:
         directory = tempfile.gettempdir()
@@ -88,4 +95,4 @@ def _cache() -> Check:
         )
 
 
-CHECKS: tuple[Callable[[], Check], ...] = (_python, _pytest, _plugin, _torch, _hooks, _compiler, _cache)
+CHECKS: tuple[Callable[[], Check], ...] = (_python, _pytest, _plugin, _torch, _hooks, _compiler, _ccache, _cache)
