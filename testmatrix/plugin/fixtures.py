@@ -10,6 +10,7 @@ import pytest
 
 from testmatrix.torch_adapter import cell as cells
 from testmatrix.torch_adapter import recording, settings, state
+from testmatrix.torch_adapter.leaks import snapshot
 
 
 class CellFixtures:
@@ -42,14 +43,18 @@ class CellFixtures:
         outer = (active.compiled_something, set(active.settings_read))
         active.compiled_something = False
         active.settings_read.clear()
-        before, ambient = settings.snapshot(), state.ambient()
+        before, ambient, process = settings.snapshot(), state.ambient(), snapshot.take()
         try:
             yield
         finally:
-            if active.compiled_something or active.settings_read or settings.changed(before):
+            changed = settings.changed(before)
+            if active.compiled_something or active.settings_read or changed:
+                active.expected.update(changed)
                 self._to_finish.append((fixturedef, request))
             elif state.ambient() != ambient:
                 self._changed_state(active, fixturedef, request)
+            if active.baseline is not None and not self.is_of_cell(fixturedef):
+                active.baseline = snapshot.rebased(active.baseline, process, snapshot.take())
             active.compiled_something |= outer[0]
             active.settings_read |= outer[1]
 

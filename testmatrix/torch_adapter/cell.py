@@ -13,6 +13,8 @@ from testmatrix.errors import UsageError
 from testmatrix.observation import Note
 from testmatrix.torch_adapter import caches, settings, state
 from testmatrix.torch_adapter import recording as recordings
+from testmatrix.torch_adapter.leaks import snapshot
+from testmatrix.torch_adapter.leaks.leak import named, put_back
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.recording import Recording
 
@@ -79,7 +81,7 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         recording.notes.append(Note(kind="leak", text="an earlier test left a compile unfinished (a compile callback raised)"))
     state.reset_compiler()
     with ExitStack() as stack:
-        stack.callback(lambda: state.restore(recording.before or before))
+        stack.callback(_restore, recording, before, {(module, name): value for module, name, value in setup.settings})
         stack.enter_context(caches.fresh_caches())
         stack.enter_context(state.environment(dict(setup.environment)))
         settings.apply(setup.settings)
@@ -91,13 +93,37 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         recording.before, recording.environment = before, dict(os.environ)
         recordings.activate(recording)
         stack.callback(recordings.activate, None)
+        recording.baseline = snapshot.take()
+        stack.callback(_find_leaks, recording)
         yield recording
+
+
+def _find_leaks(recording: Recording) -> None:
+    """Put back, and note, what the test left behind where it found nothing of the kind."""
+    if recording.baseline is None:
+        return
+    try:
+        leaks = put_back(snapshot.found(recording.baseline))
+    except Exception as error:  # such as a module whose attributes cannot be read
+        recording.fault("leaks", error)
+        return
+    for leak in leaks:
+        recording.tell("leak", leak.text)
+    recording.lasting = tuple(leak.text for leak in leaks if leak.lasting)
+
+
+def _restore(recording: Recording, before: state.State, own: dict[settings.Key, object]) -> None:
+    for change in state.restore(recording.before or before, own):
+        if change.name not in recording.expected:
+            recording.tell("leak", f"{change.name} left at {named(change.left)}, was {named(change.before)}")
 
 
 def keep_state(recording: Recording) -> None:
     """Keep what has changed since the cell started, torch's settings apart: what comes after the cell starts from it, too."""
     if recording.before is None:
         return
+    if recording.baseline is not None:
+        recording.baseline = snapshot.refreshed(recording.baseline)
     now, start, kept = state.ambient(), recording.environment, dict(recording.before.ambient.environment)
     for name in {*now.environment, *start}:
         if now.environment.get(name) == start.get(name):

@@ -10,7 +10,7 @@ import copy
 import sys
 import types
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple, cast
@@ -39,6 +39,15 @@ class _Saved(NamedTuple):
 
 
 Snapshot = dict[Key, _Saved]
+
+
+class Change(NamedTuple):
+    """Something that was changed and put back."""
+
+    name: str  #: ``torch._dynamo.config.verbose``
+    before: object
+    left: object
+
 
 _known_modules: tuple[int, list[ModuleType]] = (0, [])
 
@@ -100,19 +109,29 @@ def _same(value: object, saved: object) -> bool:
         return False
 
 
-def restore(before: Snapshot) -> None:
-    """Put every entry back to the snapshot. Entries read for the first time since may keep a copy of their default."""
+def restore(before: Snapshot, own: Mapping[Key, object] = types.MappingProxyType({})) -> list[Change]:
+    """Put every entry back to the snapshot; returns what differed, apart from what was set to its ``own`` value.
+
+    Entries read for the first time since may keep a copy of their default. One that is hidden differs by what mocks do to undo
+    a change, so that it was undone.
+    """
+    changes = []
     for module in config_modules():
         for name, entry in _entries(module).items():
             saved = before.get((module.__name__, name))
             if saved is None:
                 continue
             entry.default = saved.default
-            if entry.hide == saved.hide and _same(entry.user_override.get(), saved.override):
+            present, key = entry.user_override.get(), (module.__name__, name)
+            if entry.hide == saved.hide and _same(present, saved.override):
                 continue
+            was, now = (saved.default if one is _config_module._UNSET_SENTINEL else one for one in (saved.override, present))
+            if not (entry.hide or _same(now, was) or (key in own and _same(now, own[key]))):
+                changes.append(Change(f"{module.__name__}.{name}", was, now))
             entry.user_override.set(_copied(saved.override))
             entry.hide = saved.hide
             _mark_dirty(module, name)
+    return changes
 
 
 def _mark_dirty(module: ModuleType, name: str) -> None:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -126,20 +127,31 @@ def save() -> State:
     return State(settings.snapshot(), ambient())
 
 
-def restore(state: State) -> None:
-    """Put the process back to a saved state, apart from what it has imported and created since."""
-    settings.restore(state.settings)
+def restore(state: State, own: Mapping[settings.Key, object] = MappingProxyType({})) -> list[settings.Change]:
+    """Put the process back to a saved state, apart from what it has imported and created since; returns what had been changed.
+
+    Random numbers that were drawn are no change, and neither are settings that are still at their ``own`` value.
+    """
+    changes = settings.restore(state.settings, own)
     restore_random_state(state.ambient.random)
     for (setter, wanted), (_, present) in zip(state.ambient.switches, _switches(), strict=True):
         if wanted != present:
             setter(*wanted)
+            changes.append(settings.Change(f"torch.{setter.__name__.lstrip('_')}", _single(wanted), _single(present)))
     for name in set(os.environ) - set(state.ambient.environment) - _RUNNERS_VARIABLES:
-        del os.environ[name]
+        changes.append(settings.Change(f"environment variable {name}", None, os.environ.pop(name)))
     for name, value in state.ambient.environment.items():
         if os.environ.get(name) != value:
+            changes.append(settings.Change(f"environment variable {name}", value, os.environ.get(name)))
             os.environ[name] = value
     if state.ambient.directory and state.ambient.directory != _directory():
+        changes.append(settings.Change("working directory", state.ambient.directory, _directory()))
         os.chdir(state.ambient.directory)
+    return changes
+
+
+def _single(arguments: tuple[Any, ...]) -> Any:
+    return arguments[0] if len(arguments) == 1 else arguments
 
 
 def _directory() -> str:
