@@ -55,6 +55,7 @@ class ItemRunner:
         self._watch = tuple(sorted({(setting.module, setting.name) for setting in settings}))
         self._pristine = Pristine(item)
         self._raised = _Raised()
+        self._has_run = False
         self.runs: dict[str, Run] = {}  #: the first run of each cell, by its name
 
     def run(self, request: Request) -> Observation:
@@ -103,6 +104,13 @@ class ItemRunner:
                 self._pristine.belongs_to_cell(before)
 
     def _once(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None = None) -> Run:
+        """One run in the cell. What has torch's compiler imported in it is in no cell, and is made again where that matters."""
+        run, recording = self._attempt(request, assertion, passed)
+        if recording.arrived and (run.observation.reached_compiler or recording.settings_read):
+            run, _ = self._attempt(request, assertion, passed)
+        return run
+
+    def _attempt(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None) -> tuple[Run, Recording]:
         self._renew()
         started = time.perf_counter()
         guard = _nothing_passed_over() if assertion is None else count_assertions.passed_over(assertion, self._item.config)
@@ -118,7 +126,7 @@ class ItemRunner:
             passed.extend(failed)
         subtests = holding.failed_subtests(self._item)
         observation = self._observation(request, recording, reports, subtests, time.perf_counter() - started)
-        return Run(observation, tuple(reports), subtests, tuple(warned or ()))
+        return Run(observation, tuple(reports), subtests, tuple(warned or ())), recording
 
     @contextmanager
     def _reports(self) -> Iterator[list[pytest.TestReport]]:
@@ -130,8 +138,9 @@ class ItemRunner:
         self._raised = _Raised()
         self._fixtures.begin()
         self._pristine.put_back()
-        if self.runs:
+        if self._has_run:
             self._pristine.forget_instance()
+        self._has_run = True
         holding.set_failed_subtests(self._item, 0)
 
     def _setup(self, request: Request) -> cells.CellSetup:

@@ -11,9 +11,8 @@ import torch
 
 from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak, Note, RegionCall
 from testmatrix.torch_adapter.exceptions import qualified
-from testmatrix.torch_adapter.leaks.snapshot import Snapshot
 from testmatrix.torch_adapter.leaves import Budget
-from testmatrix.torch_adapter.state import State
+from testmatrix.torch_adapter.state import State, Variables
 from testmatrix.torch_adapter.tensors import Digests
 
 
@@ -51,10 +50,9 @@ class Recording:
     compiled_something: bool = False  #: a region was made or called: what was set up meanwhile belongs to the cell
     notes: list[Note] = field(default_factory=list)
     before: State | None = None  #: what the process is put back to at the end
-    baseline: Snapshot | None = None  #: what the rest of the process is put back to, where it can be
-    expected: set[str] = field(default_factory=set)  #: settings that wider fixtures of the cell set: no leaks of the test's
-    lasting: tuple[str, ...] = ()  #: leaks that only a fresh process ends
-    environment: dict[str, str] = field(default_factory=dict)  #: variables when the test started
+    environment: Variables = field(default_factory=dict)  #: when the test started
+    #: Torch's compiler was imported meanwhile: none of the cell's settings hold for it, and no other run has the import in it.
+    arrived: bool = False
     #: Tensors that a backward pass may reach: (weak reference, name).
     differentiable: list[tuple[weakref.ref[Any], str]] = field(default_factory=list)
     _watched: dict[int, weakref.ref[Any]] = field(default_factory=dict)  #: the same by id

@@ -208,7 +208,7 @@ class _Call:
         concrete = self.concrete
         try:
             with torch._C.DisableTorchFunction():
-                random = self.random is not None and _differs(self.random, state.random_state())
+                random = self.random is not None and self.random != state.random_state()
                 raised = None if error is None else exceptions.record(error)
                 reader = LeafReader(recording.budget, recording.digests, self._hashes())
                 after = tuple(
@@ -274,12 +274,3 @@ def _plain_execution() -> bool:
         or torch._C._get_tracing_state() is not None
         or torch.autograd._profiler_enabled()
     )
-
-
-def _differs(before: state.RandomState, after: state.RandomState) -> bool:
-    """Whether any generator was drawn from between two states."""
-    if not torch.equal(before.cpu, after.cpu) or before.python != after.python:
-        return True
-    if before.numpy is not None and after.numpy is not None and before.numpy[2] != after.numpy[2]:
-        return True
-    return any(not torch.equal(one, other) for one, other in zip(before.cuda, after.cuda, strict=False))

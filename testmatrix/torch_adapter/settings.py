@@ -12,12 +12,14 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 from torch.utils import _config_module
 
 from testmatrix.errors import UsageError, nearest
+from testmatrix.torch_adapter import writes
 
 _SCALARS = (bool, int, float, str, type(None), tuple)
 
@@ -29,6 +31,8 @@ _MOST_FRAMES = 4
 #: (module, setting) of one entry.
 Key = tuple[str, str]
 
+_NONE: Mapping[Key, object] = types.MappingProxyType({})
+
 
 class _Saved(NamedTuple):
     """State of one entry; a tuple, since a thousand of them are made for every cell."""
@@ -38,9 +42,6 @@ class _Saved(NamedTuple):
     hide: bool
 
 
-Snapshot = dict[Key, _Saved]
-
-
 class Change(NamedTuple):
     """Something that was changed and put back."""
 
@@ -48,6 +49,29 @@ class Change(NamedTuple):
     before: object
     left: object
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """The state of every entry at some point."""
+
+    entries: dict[Key, _Saved]
+    #: Overrides that can change in place, each with a copy of what was in it.
+    mutable: tuple[tuple[object, object], ...]
+    moment: writes.Moment | None  #: when it was taken, or put back the last time
+
+    def still_holds(self) -> bool:
+        """Whether all is known to be as it was; False where in doubt."""
+        return writes.none_since(self.moment) and self.has_same_contents()
+
+    def has_same_contents(self) -> bool:
+        """Whether what can change in place is as it was."""
+        return all(_same(value, content) for value, content in self.mutable)
+
+
+#: The state that was taken or put back last.
+_latest: Snapshot | None = None
+#: The state in which modules were imported, of those that came after the first snapshot.
+_imported: dict[Key, _Saved] = {}
 
 _known_modules: tuple[int, list[ModuleType]] = (0, [])
 
@@ -67,16 +91,39 @@ def _entries(module: ModuleType) -> dict[str, Any]:
 
 def snapshot() -> Snapshot:
     """The state of every entry of every config module."""
-    taken: Snapshot = {}
+    global _latest
+    if _latest is not None and _latest.still_holds():
+        return _latest
+    taken: dict[Key, _Saved] = {}
+    mutable: list[tuple[object, object]] = []
+    moment = writes.now()  # a write from now on is seen, by whatever thread
     for module in config_modules():
         for name, entry in _entries(module).items():
             value = entry.user_override.get()
-            taken[module.__name__, name] = _Saved(_copied(value), entry.default, entry.hide)
-    return taken
+            saved = _Saved(_copied(value), entry.default, entry.hide)
+            taken[module.__name__, name] = saved
+            if saved.override is not value:
+                mutable.append((value, saved.override))
+    _latest = Snapshot(taken, tuple(mutable), moment)
+    return _latest
+
+
+def keep_imported() -> None:
+    """Remember the present state of all entries that no snapshot has yet: it is what they are put back to."""
+    known = {} if _latest is None else _latest.entries
+    for module in config_modules():
+        for name, entry in _entries(module).items():
+            key = (module.__name__, name)
+            if key not in known:
+                _imported.setdefault(key, _Saved(_copied(entry.user_override.get()), entry.default, entry.hide))
+
+
+def _is_constant(value: object) -> bool:
+    return isinstance(value, _SCALARS) or value is _config_module._UNSET_SENTINEL
 
 
 def _copied(value: object) -> object:
-    if isinstance(value, _SCALARS) or value is _config_module._UNSET_SENTINEL:
+    if _is_constant(value):
         return value
     try:
         return copy.copy(value)
@@ -89,10 +136,8 @@ def changed(before: Snapshot) -> tuple[str, ...]:
     names = []
     for module in config_modules():
         for name, entry in _entries(module).items():
-            saved = before.get((module.__name__, name))
-            if saved is None:
-                continue  # imported since: it is at its defaults, apart from what the import itself set
-            if entry.hide != saved.hide or not _same(entry.user_override.get(), saved.override):
+            saved = _saved(before, (module.__name__, name))
+            if saved is not None and (entry.hide != saved.hide or not _same(entry.user_override.get(), saved.override)):
                 names.append(f"{module.__name__}.{name}")
     return tuple(sorted(names))
 
@@ -109,29 +154,57 @@ def _same(value: object, saved: object) -> bool:
         return False
 
 
-def restore(before: Snapshot, own: Mapping[Key, object] = types.MappingProxyType({})) -> list[Change]:
+def _saved(before: Snapshot, key: Key) -> _Saved | None:
+    """What an entry was; None for one that was imported since and is taken to be at its defaults."""
+    saved = before.entries.get(key)
+    return _imported.get(key) if saved is None else saved
+
+
+def restore(before: Snapshot, own: Mapping[Key, object] = _NONE, *, only_own: bool = False) -> list[Change]:
     """Put every entry back to the snapshot; returns what differed, apart from what was set to its ``own`` value.
 
-    Entries read for the first time since may keep a copy of their default. One that is hidden differs by what mocks do to undo
-    a change, so that it was undone.
+    No other than the ``own`` entries are looked at where only these were written. Entries read for the first time since may keep
+    a copy of their default. One that is hidden differs by what mocks do to undo a change, so that it was undone.
     """
+    if only_own:
+        _restore_own(before, own)
+        return []
     changes = []
     for module in config_modules():
         for name, entry in _entries(module).items():
-            saved = before.get((module.__name__, name))
+            key = (module.__name__, name)
+            saved = _saved(before, key)
             if saved is None:
                 continue
-            entry.default = saved.default
-            present, key = entry.user_override.get(), (module.__name__, name)
-            if entry.hide == saved.hide and _same(present, saved.override):
+            present, hidden = entry.user_override.get(), entry.hide
+            if not _put_back(module, name, entry, saved):
                 continue
             was, now = (saved.default if one is _config_module._UNSET_SENTINEL else one for one in (saved.override, present))
-            if not (entry.hide or _same(now, was) or (key in own and _same(now, own[key]))):
+            if not (hidden or _same(now, was) or (key in own and _same(now, own[key]))):
                 changes.append(Change(f"{module.__name__}.{name}", was, now))
-            entry.user_override.set(_copied(saved.override))
-            entry.hide = saved.hide
-            _mark_dirty(module, name)
     return changes
+
+
+def _restore_own(before: Snapshot, own: Mapping[Key, object]) -> None:
+    """Put back these entries alone: all others are known to be as they were, and with these, all hold again."""
+    global _latest
+    for key in own:
+        module = sys.modules[key[0]]
+        _put_back(module, key[1], _entries(module)[key[1]], before.entries[key])
+    if all(_is_constant(before.entries[key].override) for key in own):  # a copy of another would have to be known, too
+        _latest = Snapshot(before.entries, before.mutable, writes.now())
+
+
+def _put_back(module: ModuleType, name: str, entry: Any, saved: _Saved) -> bool:
+    """Put one entry back; whether it differed."""
+    if entry.default is not saved.default:
+        entry.default = saved.default
+    if entry.hide == saved.hide and _same(entry.user_override.get(), saved.override):
+        return False
+    entry.user_override.set(_copied(saved.override))
+    entry.hide = saved.hide
+    _mark_dirty(module, name)
+    return True
 
 
 def _mark_dirty(module: ModuleType, name: str) -> None:
@@ -208,6 +281,12 @@ def apply(settings: Iterable[tuple[str, str, object]]) -> None:
         entry.user_override.set(value)
         entry.hide = False
         _mark_dirty(found, name)
+
+
+def any_alias(settings: Iterable[tuple[str, str, object]]) -> bool:
+    """Whether one of these is another name of a setting elsewhere."""
+    modules = ((sys.modules.get(module), name) for module, name, _ in settings)
+    return any(module is not None and _entries(module)[name].alias is not None for module, name in modules)
 
 
 class _WatchedOverride:

@@ -1,12 +1,14 @@
 """The state that every cell starts from, and how it is put back.
 
 What is restored: torch's settings, random generators (Python, NumPy, torch), default dtype and device, grad mode and the other
-global switches that guards check, environment variables. What is cleared: Dynamo's caches and counters, Inductor's in-memory
-caches. The on-disk compile cache is :mod:`.caches`'s.
+global switches that guards check, environment variables, the current directory. All of it is taken before every test and put back
+after it, so it is taken in the form in which Python and torch keep it. What is cleared is :mod:`.dynamo`'s, and the compile cache
+on disk :mod:`.caches`'s.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import sys
@@ -17,15 +19,33 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
-import torch._dynamo
-import torch._dynamo.callback
-import torch._dynamo.utils
-from torch._dynamo import decorators, eval_frame
 
 from testmatrix.torch_adapter import settings
 
 #: The test runner's own, which it changes from phase to phase.
-_RUNNERS_VARIABLES = frozenset({"PYTEST_CURRENT_TEST"})
+_RUNNERS_VARIABLES = (b"PYTEST_CURRENT_TEST",)
+
+#: Environment variables as Python keeps them: encoded.
+Variables = dict[bytes, bytes]
+#: Global switches as (setter, arguments that restore the present state).
+Switches = tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumpyState:
+    """State of the generator behind NumPy's own functions."""
+
+    generator: Any  #: None where NumPy does not give it out
+    state: Any
+    memory: bytes  #: in which the generator keeps it; empty where that does not tell all
+
+    def is_same(self, other: NumpyState) -> bool:
+        return self is other or (self.generator is other.generator and _comparable(self.state) == _comparable(other.state))
+
+
+def _comparable(state: Any) -> object:
+    inner = {name: getattr(value, "tobytes", lambda value=value: value)() for name, value in state["state"].items()}
+    return {**state, "state": inner}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +53,7 @@ class RandomState:
     """State of every random generator of the process that suites draw from."""
 
     python: Any
-    numpy: Any
+    numpy: NumpyState | None
     cpu: torch.Tensor
     cuda: tuple[torch.Tensor, ...]
 
@@ -41,11 +61,11 @@ class RandomState:
         """Whether nothing was drawn in between. NumPy that was imported in between counts as not drawn from."""
         if not isinstance(other, RandomState):
             return NotImplemented
-        both = self.numpy is not None and other.numpy is not None
+        drawn = self.numpy is not None and other.numpy is not None and not self.numpy.is_same(other.numpy)
         return (
-            self.python == other.python
+            not drawn
+            and self.python == other.python
             and torch.equal(self.cpu, other.cpu)
-            and (not both or (self.numpy[2:] == other.numpy[2:] and bool((self.numpy[1] == other.numpy[1]).all())))
             and all(torch.equal(one, another) for one, another in zip(self.cuda, other.cuda, strict=False))
         )
 
@@ -54,10 +74,10 @@ class RandomState:
 
 def random_state() -> RandomState:
     numpy = sys.modules.get("numpy")
-    cuda = tuple(torch.cuda.get_rng_state_all()) if torch.cuda.is_available() and torch.cuda.is_initialized() else ()
+    cuda = tuple(torch.cuda.get_rng_state_all()) if torch.cuda.is_initialized() else ()
     return RandomState(
         python=random.getstate(),
-        numpy=numpy.random.get_state() if numpy is not None else None,
+        numpy=_numpy_state(numpy) if numpy is not None else None,
         cpu=torch.default_generator.get_state(),
         cuda=cuda,
     )
@@ -66,15 +86,69 @@ def random_state() -> RandomState:
 def restore_random_state(state: RandomState) -> None:
     random.setstate(state.python)
     numpy = sys.modules.get("numpy")
-    if numpy is not None and state.numpy is not None:
-        numpy.random.set_state(state.numpy)
+    if numpy is not None and state.numpy is not None and _numpy_state(numpy) is not state.numpy:
+        _restore_numpy(numpy, state.numpy)
     torch.default_generator.set_state(state.cpu)
     if state.cuda:
         torch.cuda.set_rng_state_all(list(state.cuda))
 
 
-def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
-    """Global switches as (setter, arguments that restore the present state)."""
+#: What was read last.
+_numpy_read: NumpyState | None = None
+
+
+def _numpy_state(numpy: Any) -> NumpyState:
+    """The state of NumPy's own generator; the same object as the last time where nothing was drawn since."""
+    global _numpy_read
+    generator, memory = _numpy_memory(numpy)
+    if memory and _numpy_read is not None and _numpy_read.generator is generator and _numpy_read.memory == memory:
+        return _numpy_read
+    state = numpy.random.get_state(legacy=False)
+    # A normal number that was drawn ahead is not in the memory; without one, whatever is drawn changes it. What is not seen is a
+    # state with one set again where that number alone had been drawn since.
+    if memory and (state["has_gauss"] or memory != _memory_of(state)):
+        memory = b""
+    _numpy_read = NumpyState(generator, state, memory)
+    return _numpy_read
+
+
+def _memory_of(state: Any) -> bytes:
+    inner = state["state"]
+    return bytes(inner["key"].tobytes() + int(inner["pos"]).to_bytes(4, sys.byteorder))
+
+
+def _restore_numpy(numpy: Any, state: NumpyState) -> None:
+    if state.generator is not None and numpy.random.get_bit_generator() is not state.generator:
+        numpy.random.set_bit_generator(state.generator)
+    numpy.random.set_state(state.state)
+    global _numpy_read
+    _numpy_read = None
+
+
+def _numpy_memory(numpy: Any) -> tuple[Any, bytes]:
+    """The generator, and the bytes in which it keeps its state; none where it is of a kind not known to keep it in one piece."""
+    generator: Any = getattr(numpy.random, "get_bit_generator", lambda: None)()  # from NumPy 1.24 on
+    if type(generator).__name__ != "MT19937":
+        return generator, b""
+    return generator, ctypes.string_at(generator.ctypes.state_address, _MT19937_BYTES)
+
+
+_MT19937_BYTES = 4 * (624 + 1)
+
+
+def _set_stance(stance: Any) -> None:
+    from torch._dynamo import decorators, eval_frame
+
+    decorators._set_stance(eval_frame.DynamoStance() if stance is None else stance)
+
+
+def _stance() -> Any:
+    """None where there is no compiler yet: it starts with its default."""
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
+    return None if dynamo is None else getattr(dynamo, "_stance", None)
+
+
+def _switches() -> Switches:
     return (
         (torch.set_default_dtype, (torch.get_default_dtype(),)),
         (torch.set_grad_enabled, (torch.is_grad_enabled(),)),
@@ -86,7 +160,7 @@ def _switches() -> tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]:
         (torch.set_anomaly_enabled, (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled())),
         (torch.set_float32_matmul_precision, (torch.get_float32_matmul_precision(),)),
         (torch.set_default_device, (_default_device(),)),
-        (decorators._set_stance, (eval_frame._stance,)),
+        (_set_stance, (_stance(),)),
     )
 
 
@@ -105,8 +179,8 @@ class Ambient:
     """What surrounds a test apart from torch's settings."""
 
     random: RandomState
-    switches: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...]
-    environment: dict[str, str]
+    switches: Switches
+    environment: Variables
     directory: str  #: the current one; empty where it was removed
 
 
@@ -119,39 +193,73 @@ class State:
 
 
 def ambient() -> Ambient:
-    environment = {name: value for name, value in os.environ.items() if name not in _RUNNERS_VARIABLES}
-    return Ambient(random_state(), _switches(), environment, _directory())
+    return Ambient(random_state(), _switches(), variables(), _directory())
 
 
 def save() -> State:
     return State(settings.snapshot(), ambient())
 
 
-def restore(state: State, own: Mapping[settings.Key, object] = MappingProxyType({})) -> list[settings.Change]:
+def restore(
+    state: State, own: Mapping[settings.Key, object] = MappingProxyType({}), *, only_own: bool = False
+) -> list[settings.Change]:
     """Put the process back to a saved state, apart from what it has imported and created since; returns what had been changed.
 
-    Random numbers that were drawn are no change, and neither are settings that are still at their ``own`` value.
+    Random numbers that were drawn are no change, and neither are settings that are still at their ``own`` value. Where no other
+    settings can have been written, ``only_own`` saves looking at them.
     """
-    changes = settings.restore(state.settings, own)
+    changes = settings.restore(state.settings, own, only_own=only_own)
     restore_random_state(state.ambient.random)
-    for (setter, wanted), (_, present) in zip(state.ambient.switches, _switches(), strict=True):
-        if wanted != present:
-            setter(*wanted)
-            changes.append(settings.Change(f"torch.{setter.__name__.lstrip('_')}", _single(wanted), _single(present)))
-    for name in set(os.environ) - set(state.ambient.environment) - _RUNNERS_VARIABLES:
-        changes.append(settings.Change(f"environment variable {name}", None, os.environ.pop(name)))
-    for name, value in state.ambient.environment.items():
-        if os.environ.get(name) != value:
-            changes.append(settings.Change(f"environment variable {name}", value, os.environ.get(name)))
-            os.environ[name] = value
-    if state.ambient.directory and state.ambient.directory != _directory():
-        changes.append(settings.Change("working directory", state.ambient.directory, _directory()))
+    changes.extend(_restore_switches(state.ambient.switches))
+    changes.extend(_restore_variables(state.ambient.environment))
+    directory = _directory()
+    if state.ambient.directory and state.ambient.directory != directory:
+        changes.append(settings.Change("working directory", state.ambient.directory, directory))
         os.chdir(state.ambient.directory)
     return changes
 
 
+def _restore_switches(before: Switches) -> Iterator[settings.Change]:
+    present = _switches()
+    if present == before:
+        return
+    for (setter, wanted), (_, now) in zip(before, present, strict=True):
+        if wanted != now:
+            setter(*wanted)
+            yield settings.Change(f"torch.{setter.__name__.lstrip('_')}", _single(wanted), _single(now))
+
+
 def _single(arguments: tuple[Any, ...]) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
+
+
+def _restore_variables(before: Variables) -> Iterator[settings.Change]:
+    now = variables()
+    if now == before:
+        return
+    for name in sorted(now.keys() | before.keys()):
+        if now.get(name) == before.get(name):
+            continue
+        told, wanted, left = os.fsdecode(name), before.get(name), now.get(name)
+        if wanted is None:
+            del os.environ[told]
+        else:
+            os.environ[told] = os.fsdecode(wanted)
+        yield settings.Change(f"environment variable {told}", _decoded(wanted), _decoded(left))
+
+
+def _decoded(value: bytes | None) -> str | None:
+    return None if value is None else os.fsdecode(value)
+
+
+def variables() -> Variables:
+    """All environment variables, apart from the test runner's own."""
+    kept: Any = getattr(os.environ, "_data", None)  # reading them one by one decodes each
+    encoded = isinstance(kept, dict) and os.supports_bytes_environ
+    found = dict(kept) if encoded else {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
+    for name in _RUNNERS_VARIABLES:
+        found.pop(name, None)
+    return found
 
 
 def _directory() -> str:
@@ -159,29 +267,6 @@ def _directory() -> str:
         return os.getcwd()
     except OSError:
         return ""
-
-
-def reset_compiler() -> None:
-    """Forget all that was compiled.
-
-    Raises:
-        AssertionError: a compile of an earlier test never ended; see :func:`stuck_compile`.
-    """
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    inductor = sys.modules.get("torch._inductor.utils")
-    if inductor is not None:  # not imported: nothing was compiled with it, and importing it takes seconds
-        inductor.clear_caches()
-
-
-def recover_from_stuck_compile() -> bool:
-    """Clear the count of pending compile callbacks that a raising callback leaves behind; True where there was one."""
-    handler = torch._dynamo.callback.callback_handler
-    name = "_CompilationCallbackHandler__pending_callbacks_counter"
-    if getattr(handler, name, 0) == 0:
-        return False
-    setattr(handler, name, 0)
-    return True
 
 
 @contextmanager
@@ -201,18 +286,3 @@ def _set_environment(variables: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-@contextmanager
-def compilation_off() -> Iterator[None]:
-    """Run compiled regions as plain Python, whatever stance the test asks for: the oracle.
-
-    Torch's own test base class sets the default stance before each test.
-    """
-    with torch.compiler.set_stance("force_eager"):
-        set_stance = decorators._set_stance
-        decorators._set_stance = lambda stance: eval_frame._stance
-        try:
-            yield
-        finally:
-            decorators._set_stance = set_stance
