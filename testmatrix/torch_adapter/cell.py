@@ -12,6 +12,8 @@ from testmatrix.errors import UsageError
 from testmatrix.observation import Note
 from testmatrix.torch_adapter import arrival, caches, settings, state, writes
 from testmatrix.torch_adapter import recording as recordings
+from testmatrix.torch_adapter.leaks import snapshot
+from testmatrix.torch_adapter.leaks.leak import named, put_back
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.recording import Recording
 from testmatrix.torch_adapter.state import State
@@ -99,6 +101,8 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
         stack.callback(recordings.activate, None)
         end.started = writes.now()
         stack.callback(end.see)
+        recording.baseline = snapshot.take()
+        stack.callback(_find_leaks, recording)
         yield recording
 
 
@@ -125,7 +129,24 @@ class _End:
         self.only_own = self.only_own and writes.none_since(self.started) and self.before.settings.has_same_contents()
 
     def put_back(self) -> None:
-        state.restore(self.recording.before or self.before, self.own, only_own=self.only_own)
+        for change in state.restore(self.recording.before or self.before, self.own, only_own=self.only_own):
+            if change.name not in self.recording.expected:
+                text = f"{change.name} left at {named(change.left)}, was {named(change.before)}"
+                self.recording.tell("leak", text)
+
+
+def _find_leaks(recording: Recording) -> None:
+    """Put back, and note, what the test left behind where it found nothing of the kind."""
+    if recording.baseline is None:
+        return
+    try:
+        leaks = put_back(snapshot.found(recording.baseline))
+    except Exception as error:  # such as a module whose attributes cannot be read
+        recording.fault("leaks", error)
+        return
+    for leak in leaks:
+        recording.tell("leak", leak.text)
+    recording.lasting = tuple(leak.text for leak in leaks if leak.lasting)
 
 
 def _enter(setup: CellSetup, recording: Recording, stack: ExitStack) -> None:
@@ -149,6 +170,8 @@ def _on_arrival(watch: tuple[settings.Key, ...], recording: Recording, stack: Ex
         if fault:
             recording.tell("recorder", fault)
         recording.arrived = True
+        if recording.baseline is not None:
+            recording.baseline = snapshot.refreshed(recording.baseline)
         settings.keep_imported()
         stack.enter_context(settings.watched(watch, recording.settings_read.add, _writes(recording)))
 
@@ -159,6 +182,8 @@ def keep_state(recording: Recording) -> None:
     """Keep what has changed since the cell started, torch's settings apart: what comes after the cell starts from it, too."""
     if recording.before is None:
         return
+    if recording.baseline is not None:
+        recording.baseline = snapshot.refreshed(recording.baseline)
     now, start, kept = state.ambient(), recording.environment, dict(recording.before.ambient.environment)
     for name in {*now.environment, *start}:
         if now.environment.get(name) == start.get(name):

@@ -11,6 +11,7 @@ import torch
 
 from testmatrix.observation import Compile, FailedCompile, Gradients, GraphBreak, Note, RegionCall
 from testmatrix.torch_adapter.exceptions import qualified
+from testmatrix.torch_adapter.leaks.snapshot import Snapshot
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.state import State, Variables
 from testmatrix.torch_adapter.tensors import Digests
@@ -50,6 +51,9 @@ class Recording:
     compiled_something: bool = False  #: a region was made or called: what was set up meanwhile belongs to the cell
     notes: list[Note] = field(default_factory=list)
     before: State | None = None  #: what the process is put back to at the end
+    baseline: Snapshot | None = None  #: what the rest of the process is put back to, where it can be
+    expected: set[str] = field(default_factory=set)  #: settings that wider fixtures of the cell set: no leaks of the test's
+    lasting: tuple[str, ...] = ()  #: leaks that only a fresh process ends
     environment: Variables = field(default_factory=dict)  #: when the test started
     #: Torch's compiler was imported meanwhile: none of the cell's settings hold for it, and no other run has the import in it.
     arrived: bool = False
