@@ -143,9 +143,9 @@ def _set_stance(stance: Any) -> None:
 
 
 def _stance() -> Any:
-    """None where there is no compiler yet: it starts with its default."""
-    dynamo = sys.modules.get("torch._dynamo.eval_frame")
-    return None if dynamo is None else getattr(dynamo, "_stance", None)
+    """None for the default one, which is the compiler's where there is no compiler yet."""
+    stance: Any = getattr(sys.modules.get("torch._dynamo.eval_frame"), "_stance", None)
+    return None if stance is None or stance == type(stance)() else stance
 
 
 def _switches() -> Switches:

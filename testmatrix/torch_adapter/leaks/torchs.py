@@ -5,12 +5,12 @@ Marks on functions (``allow_in_graph`` and the like) and operators of a library 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import torch
-from torch._dynamo.backends import registry
 from torch.nn.modules import module as modules
 from torch.optim import optimizer
 from torch.utils import _python_dispatch
@@ -106,18 +106,27 @@ def _saved_tensors_leaks(before: Any, now: Any) -> Iterator[Leak]:
     yield Leak(f"hooks on saved tensors left at {named(now)}, were {named(before)}", undo)
 
 
+def _registry() -> Any:
+    """Where backends are registered: with the compiler, which is not there before a suite has imported it."""
+    return sys.modules.get("torch._dynamo.backends.registry")
+
+
+def _backends() -> dict[str, Any]:
+    return getattr(_registry(), "_COMPILER_FNS", {})
+
+
 def _backend_leaks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[Leak]:
     """Backends that a test registered; torch looks its own up when they are first asked for."""
     for name in now.keys() - before.keys():
         if not str(getattr(now[name], "__module__", "")).startswith("torch."):
 
             def undo(name: str = name) -> None:
-                registry._COMPILER_FNS.pop(name, None)
-                registry._BACKENDS.pop(name, None)
+                _registry()._COMPILER_FNS.pop(name, None)
+                _registry()._BACKENDS.pop(name, None)
 
             yield Leak(f"backend {name!r} left registered: {named(now[name])}", undo)
     for name in before.keys() - now.keys():
-        yield Leak(f"backend {name!r} removed", partial(registry._COMPILER_FNS.__setitem__, name, before[name]))
+        yield Leak(f"backend {name!r} removed", partial(_backends().__setitem__, name, before[name]))
 
 
 def _autocast(device: str) -> Iterator[Setting]:
@@ -140,8 +149,7 @@ def _parts() -> Iterator[Part]:
     yield _mode_part("torch dispatch", _dispatch_modes, _python_dispatch._pop_mode, _python_dispatch._push_mode)
     if hasattr(torch._C._autograd, "_top_saved_tensors_default_hooks"):
         yield Part(_saved_tensors_hooks, _saved_tensors_leaks)
-    if hasattr(registry, "_COMPILER_FNS"):
-        yield Part(lambda: dict(registry._COMPILER_FNS), _backend_leaks, lambda: registry._COMPILER_FNS)
+    yield Part(lambda: dict(_backends()), _backend_leaks, _backends)
 
 
 PARTS = tuple(_parts())

@@ -47,6 +47,7 @@ def test_regions_are_recorded_from_the_first_on(in_a_process):
     with running() as recording:
         torch.compile(lambda x, n: x + n, backend="eager")(torch.ones(2), 3)
     print(recording.arrived, len(recording.regions), len(recording.compiles), len(recording.settings_read))
+    assert not recording.notes, recording.notes
     with running() as recording:
         assert not torch._dynamo.config.assume_static_by_default
         torch.compile(lambda x, n: x + n, backend="eager")(torch.ones(2), 3)
