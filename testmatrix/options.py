@@ -55,7 +55,7 @@ FINDING_FAMILIES: tuple[str, ...] = tuple(
 
 #: Where runs are kept, in the root directory, and the word for nowhere.
 STORE = ".testmatrix"
-NO_STORE: Literal["none"] = "none"
+NO_STORE: Literal["off"] = "off"
 
 #: Where a process that lists tests writes them.
 LISTING_VARIABLE = "TESTMATRIX_LISTING"
@@ -89,7 +89,7 @@ class Options:
     config: Path | None = None
     shard: Shard | Literal["auto"] | None = None  #: None: all tests; ``auto``: what the CI system says
     durations: Path | None = None
-    store: Path | Literal["none"] | None = None  #: None: in the root directory
+    store: Path | Literal["off"] | None = None  #: None: in the root directory
     resume: bool = False
     timeout: float = 600.0  #: seconds; 0: none
     supervise: bool = True
@@ -160,7 +160,7 @@ def _parse_path(text: str) -> Path:
     return Path(_parse_text(text)).expanduser()
 
 
-def _parse_store(text: str) -> Path | Literal["none"]:
+def _parse_store(text: str) -> Path | Literal["off"]:
     return NO_STORE if text.strip() == NO_STORE else _parse_path(text)
 
 

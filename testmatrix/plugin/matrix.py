@@ -75,7 +75,8 @@ class MatrixPlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._matrix.collected(session.items, self._resume.positions if self._resume else None)
+        positions = self._resume.positions if self._resume is not None else shards.positions(session.config)
+        self._matrix.collected(session.items, positions)
         if self._resume is not None and not self._matrix.is_worker:
             self._matrix.take_over(self._resume.taken_over)
         if self._supervisor is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from testmatrix.plugin import shards
 from testmatrix.store import runs
 from testmatrix.store.records import Run, Tested
 from testmatrix.store.runs import RunFolder
@@ -38,14 +39,14 @@ class ResumePlugin:
 
     def __init__(self, done: Iterable[str], source: str) -> None:
         self._done, self._source = frozenset(done), source
-        #: Of all items before any was deselected, by identity; and of those that are.
-        self.positions: dict[int, int] = {}
-        self.taken_over: dict[str, int] = {}
+        self.positions: dict[int, int] = {}  #: of items, before any of them is taken over, by identity
+        self.taken_over: dict[str, int] = {}  #: positions of tests that are, by node id
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
+        """Being registered last, this comes after all else that selects: a shard is planned with all of its tests."""
         yield
-        self.positions = {id(item): position for position, item in enumerate(items)}
+        self.positions = shards.positions(config) or {id(item): position for position, item in enumerate(items)}
         done = [item for item in items if item.nodeid in self._done]
         self.taken_over = {item.nodeid: self.positions[id(item)] for item in done}
         if done:

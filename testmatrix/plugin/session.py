@@ -23,9 +23,8 @@ from testmatrix.plugin.exploration import Explorer
 from testmatrix.plugin.keeping import Keeper
 from testmatrix.plugin.resuming import moved, to_resume
 from testmatrix.plugin.workers import Briefing
-from testmatrix.report.build import build_report
 from testmatrix.report.model import Report, encode
-from testmatrix.report.rerun import rerun_command
+from testmatrix.report.recorded import report_of_tests
 from testmatrix.report.write import write_atomically
 from testmatrix.store.records import Began, Finished, Invocation, Run, Started, Tested, decode
 from testmatrix.store.records import encode as encode_record
@@ -168,7 +167,7 @@ class MatrixSession:
 
         return Run(
             id=self._id,
-            started=self._started.isoformat(timespec="seconds"),
+            started=self._started.isoformat(timespec="microseconds"),
             torch=str(torch.__version__),  # a class of its own
             python=platform.python_version(),
             platform=platform.platform(),
@@ -179,14 +178,10 @@ class MatrixSession:
         )
 
     def report(self, exit_status: int) -> Report:
-        tested = sorted(self.tested.values(), key=lambda each: each.position)
-        return build_report(
+        return report_of_tests(
             self.run_info(),
-            [each.result for each in tested],
-            ints=[row for each in tested for row in each.ints],
-            findings=[finding for each in tested for finding in each.findings],
-            notes=[note for each in tested for note in each.notes],
-            rerun=lambda finding: rerun_command(finding, self._invocation),
+            self.tested.values(),
+            self._invocation,
             wall=time.perf_counter() - self._clock,
             exit_status=exit_status,
         )

@@ -53,6 +53,12 @@ def install(config: pytest.Config, options: Options) -> None:
         config.pluginmanager.unregister(name=_NARROWING)
 
 
+def positions(config: pytest.Config) -> dict[int, int]:
+    """Where items come among the tests of all shards, by an item's identity; empty where the run is of no shard."""
+    installed: ShardPlugin | None = config.pluginmanager.get_plugin(NAME)
+    return {} if installed is None else installed.positions
+
+
 class ShardPlugin:
     """Plans once all is collected, keeps what is this shard's, and says what that is."""
 
@@ -60,6 +66,7 @@ class ShardPlugin:
         self._shard, self._durations = shard, durations
         self._plan: ShardPlan | None = None
         self._others = False  #: tests were selected that are other shards'
+        self.positions: dict[int, int] = {}  #: among the tests of all shards, by an item's identity
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
@@ -70,6 +77,7 @@ class ShardPlugin:
         """
         collected = [item.nodeid for item in items]
         yield
+        self.positions = {id(item): position for position, item in enumerate(items)}
         locally = any(config.getoption(name, False) for name in _SELECTING_LOCALLY)
         self._plan = plan(collected if locally else [item.nodeid for item in items], self._durations, self._shard.total)
         ours = self._plan.names(self._shard.number)

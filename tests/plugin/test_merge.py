@@ -42,21 +42,14 @@ def merge(*arguments):
 
 
 def normalised(report):
-    """A report without times, and with its tests in the order of their names."""
+    """A report without times."""
     replaced = msgspec.structs.replace
     tests = [
-        replaced(test, position=-1, cells={cell: replaced(result, duration=0.0) for cell, result in test.cells.items()})
+        replaced(test, cells={cell: replaced(result, duration=0.0) for cell, result in test.cells.items()})
         for test in report.tests
     ]
-    return replaced(
-        report,
-        run=replaced(report.run, id="", started=""),
-        summary=replaced(report.summary, wall=0.0),
-        tests=tuple(sorted(tests, key=lambda test: test.test)),
-        ints=tuple(sorted(report.ints, key=lambda entry: entry.test)),
-        numbers=tuple(sorted(report.numbers, key=lambda entry: entry.test)),
-        notes=tuple(sorted(report.notes, key=lambda entry: entry.test)),
-    )
+    run, summary = replaced(report.run, id="", started=""), replaced(report.summary, wall=0.0)
+    return replaced(report, run=run, summary=summary, tests=tuple(tests))
 
 
 def test_all_shards_are_the_whole(matrix, pytester):
