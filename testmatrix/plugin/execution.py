@@ -53,7 +53,8 @@ class Execution:
     options: Options
     explorer: Explorer
     began: Callable[[Began], None] = lambda began: None  #: told before each run of an item
-    ended: Callable[[], None] = lambda: None  #: told after it
+    #: Told after it what it showed; None where memory gave out outside of the test.
+    ended: Callable[[Observation | None], None] = lambda observation: None
     positions: dict[int, int] = field(default_factory=dict)  #: in the order of collection, by an item's identity
     _fixtures: CellFixtures = field(default_factory=CellFixtures)
     _runner: ItemRunner | None = None
@@ -80,8 +81,12 @@ class Execution:
             observation = lost.get((request.name, request.purpose))
             if observation is None:
                 self.began(Began(test=item.nodeid, cell=request.name, purpose=request.purpose))
-                observation = runner.run(request)
-                self.ended()
+                try:
+                    observation = runner.run(request)
+                except MemoryError:
+                    self.ended(None)
+                    raise
+                self.ended(observation)
             seen.setdefault(request.name, observation)
             return observation
 

@@ -17,9 +17,22 @@ from typing import Any
 
 import pytest
 
+from testmatrix.observation import Observation
 from testmatrix.plugin.execution import Execution, Lost, Ran
 from testmatrix.plugin.supervision import processes
-from testmatrix.plugin.supervision.orders import Answer, Ended, Raised, RunItem, Stop, TearDown, TornDown, receive, send
+from testmatrix.plugin.supervision.memory import Reserve
+from testmatrix.plugin.supervision.orders import (
+    Answer,
+    Ended,
+    Exhausted,
+    Raised,
+    RunItem,
+    Stop,
+    TearDown,
+    TornDown,
+    receive,
+    send,
+)
 from testmatrix.store.records import Began
 from testmatrix.torch_adapter import caches, forking
 
@@ -88,11 +101,15 @@ def _leave(status: int) -> None:
     """End without what the interpreter does at its end: waiting for threads that a test has left running."""
     with suppress(BaseException):
         atexit._run_exitfuncs()
+    _flush()
+    logging.raiseExceptions = False
+    os._exit(status)
+
+
+def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
-    logging.raiseExceptions = False
-    os._exit(status)
 
 
 class Child:
@@ -103,6 +120,8 @@ class Child:
         self._process = os.getpid()
         self._lost: Lost = {}
         self._ran: Ran | None = None
+        self._reserve = Reserve()
+        session.config.pluginmanager.register(self._reserve)
         execution.began, execution.ended = self._began, self._ended
 
     def serve(self) -> None:
@@ -157,8 +176,14 @@ class Child:
     def _began(self, began: Began) -> None:
         self._say(began)
 
-    def _ended(self) -> None:
-        self._say(Ended())
+    def _ended(self, observation: Observation | None) -> None:
+        if self._reserve.is_whole() and observation is not None:
+            self._say(Ended())
+            return
+        exception = observation.exception if observation is not None else None
+        self._say(Exhausted(exception.frame if exception is not None else ""))
+        _flush()
+        os._exit(0)
 
     def _say(self, answer: Answer) -> None:
         if os.getpid() != self._process:

@@ -43,6 +43,13 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Exhausted:
+    """The run that was said to begin has left no memory: the process, which is of no use any more, ends."""
+
+    frame: str = ""  #: ``file.py:12 in function``: where an exception of the run was raised
+
+
+@dataclass(frozen=True, slots=True)
 class TornDown:
     report: pytest.TestReport | None
 
@@ -57,7 +64,7 @@ class Raised:
 
 
 Order = RunItem | TearDown | Stop
-Answer = Began | Ended | Ran | TornDown | Raised
+Answer = Began | Ended | Exhausted | Ran | TornDown | Raised
 
 
 def send(connection: Connection, message: Order | Answer) -> None:

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any
@@ -23,7 +23,7 @@ from testmatrix.plugin import logged
 from testmatrix.plugin.execution import Execution, Lost, Ran, RunKey
 from testmatrix.plugin.supervision import child, processes
 from testmatrix.plugin.supervision.deaths import Death, described, frame_of
-from testmatrix.plugin.supervision.orders import Ended, Order, Raised, RunItem, Stop, TearDown, TornDown, receive, send
+from testmatrix.plugin.supervision.orders import Ended, Exhausted, Order, Raised, RunItem, Stop, TearDown, TornDown, receive, send
 from testmatrix.store.records import Began, NoteEntry, Tested, TestResult, encode
 from testmatrix.torch_adapter import forking
 
@@ -135,10 +135,14 @@ class Supervisor:
         if process is None or process.ahead is None:
             return
         process.ahead = None
-        with suppress(EOFError, OSError):
-            dropped = self._listen(process, (Ran, Raised), self._timeout)
+        try:
+            dropped = self._listen(process, (Ran, Raised, Exhausted), self._timeout)
             if isinstance(dropped, Ran) and dropped.scopes_end:
-                self._listen(process, (TornDown, Raised), self._timeout)
+                dropped = self._listen(process, (TornDown, Raised), self._timeout)
+        except (EOFError, OSError):
+            dropped = None
+        if dropped is None or isinstance(dropped, Exhausted):  # it would be taken for what happens to the next order
+            self._bury(process, 0)
 
     def stop(self, *, interrupted: bool = False) -> None:
         """End the process, and all that it has started. Where a test was interrupted, it is, too."""
@@ -173,11 +177,13 @@ class Supervisor:
             for order in orders:
                 send(process.connection, order)
             process.ahead, process.tears_down = ahead, False
-            answer = self._listen(process, (Ran, TornDown, Raised), self._timeout)
+            answer = self._listen(process, (Ran, TornDown, Raised, Exhausted), self._timeout)
         except (OSError, EOFError):
             return self._death(process, item, "crashed")
         if answer is None:
             return self._death(process, item, "timeout")
+        if isinstance(answer, Exhausted):
+            return self._exhaustion(process, item, answer)
         if isinstance(answer, Raised):
             _raise(answer)
         assert isinstance(answer, (Ran, TornDown))
@@ -258,12 +264,18 @@ class Supervisor:
         theirs.close()
         return _Process(forked, ours, trace, root, _sentinel(forked), heard=time.monotonic())
 
+    def _exhaustion(self, process: _Process, item: pytest.Item, told: Exhausted) -> Death:
+        """The process gave up, for want of memory."""
+        death = self._death(process, item, "crashed")
+        message = "it used up the memory of its process, and did not give it back"
+        return replace(death, cause="MemoryError", message=message, frame=told.frame)
+
     def _death(self, process: _Process, item: pytest.Item, outcome: Any) -> Death:
         """What ended the process, or will now, since it does not end by itself."""
         began, lasted = process.began, time.monotonic() - process.heard
         if outcome == "timeout":
             self._abort(process)
-        self._bury(process, _GRACE)
+        self._bury(process, 0 if outcome == "timeout" else _GRACE)
         process.trace.seek(0)
         trace = process.trace.read().decode(errors="replace")
         process.trace.close()
@@ -281,6 +293,7 @@ class Supervisor:
         """Have the process write where it stands, which fatal signals do, whatever it hangs in."""
         with suppress(OSError):
             os.kill(process.id, signal.SIGABRT)
+            os.kill(process.id, signal.SIGCONT)  # a process that was stopped acts on no other signal
         self._await_end(process, _GRACE)
 
     def _await_end(self, process: _Process, seconds: float) -> bool:
