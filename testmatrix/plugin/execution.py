@@ -41,6 +41,8 @@ class Ran:
     failed_subtests: int = 0
     warnings: tuple[warnings.WarningMessage, ...] = ()
     scopes_end: bool = False  #: wider scopes are set up that the next item does not share
+    lasting: frozenset[str] = frozenset()  #: what it has left in the process that cannot be taken away, such as threads
+    worn: bool = False  #: the process ends for that, once all scopes are torn down
     shouldstop: bool | str = False  #: as the test, or a plugin in its process, has set it on the session
     shouldfail: bool | str = False
 
@@ -106,6 +108,7 @@ class Execution:
             failed_subtests=chosen.failed_subtests if chosen else 0,
             warnings=chosen.warnings if chosen else (),
             scopes_end=teardown.is_due(item, nextitem),
+            lasting=frozenset(runner.lasting),
             shouldstop=item.session.shouldstop,
             shouldfail=item.session.shouldfail,
         )

@@ -57,6 +57,7 @@ class ItemRunner:
         self._raised = _Raised()
         self._has_run = False
         self.runs: dict[str, Run] = {}  #: the first run of each cell, by its name
+        self.lasting: set[str] = set()  #: what runs have left in the process that cannot be taken away
 
     def run(self, request: Request) -> Observation:
         """Run the item in a cell; where it fails on how much was compiled, run it again past that."""
@@ -122,6 +123,7 @@ class ItemRunner:
         ):
             runtestprotocol(self._item, log=True, nextitem=self._item.parent)
             teardown.merged(reports, teardown.report_of(self._item, self._fixtures.finish))
+        self.lasting.update(recording.lasting)
         if passed is not None:
             passed.extend(failed)
         subtests = holding.failed_subtests(self._item)

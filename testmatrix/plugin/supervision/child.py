@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
@@ -135,7 +136,10 @@ class Child:
                 order = Stop()
             answer = self._obeyed(order)
             self._say(answer)
-            if isinstance(order, RunItem) and order.tear_down and isinstance(answer, Ran) and answer.scopes_end:
+            if isinstance(answer, Ran) and answer.worn:
+                self._say(self._obeyed(TearDown(order.index, None)))
+                return
+            if isinstance(answer, Ran) and answer.scopes_end and order.tear_down:
                 self._say(self._obeyed(TearDown(order.index, order.next)))
             if isinstance(order, Stop):
                 return
@@ -161,7 +165,10 @@ class Child:
             item, nextitem = self._item(order.index), self._next(order.next)
             self._lost, self._ran = order.lost, None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=nextitem)
-            return Raised("internal", f"another plugin ran {item.nodeid}") if self._ran is None else self._ran
+            if self._ran is None:
+                return Raised("internal", f"another plugin ran {item.nodeid}")
+            worn = not self._ran.lasting <= order.habits
+            return replace(self._ran, worn=True, scopes_end=True) if worn else self._ran
         if isinstance(order, TearDown):
             return TornDown(self._execution.tear_down(self._item(order.index), self._next(order.next)))
         self._session._setupstate.teardown_exact(None)

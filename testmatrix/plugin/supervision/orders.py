@@ -22,6 +22,7 @@ class RunItem:
     next: int | None
     lost: Lost
     tear_down: bool = False  #: and then, where the next item does not share them, the wider scopes
+    habits: frozenset[str] = frozenset()  #: what tests may leave behind without the process being given up
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -30,6 +31,8 @@ from testmatrix.torch_adapter import forking
 #: Seconds that a process gets to write a traceback after it was told to abort, and to tear down when told to stop.
 _GRACE = 5.0
 _LONGER_GRACE = 60.0
+#: Tests that may leave the same thing behind before that counts as how the suite is.
+_HABIT = 3
 #: Seconds between two looks at a process where the system cannot tell when it ends.
 _LOOK = 0.05
 
@@ -46,6 +49,7 @@ class _Process:
     began: Began | None = None  #: the run that it is in
     ahead: int | None = None  #: the item that it was told to run before anybody asked for it
     tears_down: bool = False  #: it was told to tear down wider scopes, and has not said that it did
+    worn: bool = False  #: it ends then, as a test has left something in it that would meet the others
     heard: float = 0.0  #: when it last said something
     status: int | None = None  #: of ``os.waitpid``, once it has ended
 
@@ -56,6 +60,7 @@ class Supervisor:
     def __init__(self, execution: Execution, timeout: float | None, began: Callable[[Began], None]) -> None:
         self._execution, self._timeout, self._began = execution, timeout, began
         self._looks_ahead = False
+        self._left: Counter[str] = Counter()  #: what tests have left in processes that were given up for it
         self._folder: str | None = None
         self._process: _Process | None = None
         self._threads = forking.Threads()
@@ -103,8 +108,11 @@ class Supervisor:
         """Have wider scopes torn down; the report where that failed, or took the process down."""
         before: pytest.TestReport | None = None
         if self._process is not None and self._process.tears_down:
+            worn = self._process.worn
             answer = self._ask([], item, self._process.ahead)
             before = _torn_down(answer, item)
+            if worn and self._process is not None:
+                self._bury(self._process, _GRACE)
             if nextitem is not None:
                 return before
             # The session may be about to stop, which was not known when it was told.
@@ -120,14 +128,22 @@ class Supervisor:
         orders: list[Order] = []
         if self._process is None or self._process.ahead != index:
             self._drop_ahead()
-            orders.append(RunItem(index, next_index, lost, tear_down=ahead))
+            orders.append(RunItem(index, next_index, lost, tear_down=ahead, habits=self._habits))
         if ahead and next_index is not None:
             following = next_index + 1 if next_index + 1 < len(self._indices) else None
-            orders.append(RunItem(next_index, following, {}, tear_down=True))
+            orders.append(RunItem(next_index, following, {}, tear_down=True, habits=self._habits))
         answer = self._ask(orders, item, next_index if ahead else None)
         if self._process is not None and isinstance(answer, Ran):
-            self._process.tears_down = ahead and answer.scopes_end
+            self._process.tears_down, self._process.worn = (ahead and answer.scopes_end) or answer.worn, answer.worn
+            if answer.worn:
+                self._process.ahead = None
+                self._left.update(answer.lasting)
         return answer
+
+    @property
+    def _habits(self) -> frozenset[str]:
+        """What so many tests leave behind that it must be meant to stay, such as the one thread of some library."""
+        return frozenset(text for text, tests in self._left.items() if tests >= _HABIT)
 
     def _drop_ahead(self) -> None:
         """Wait for what was run before anybody asked for it, and forget it: nobody will."""
