@@ -101,7 +101,9 @@ class Supervisor:
                     said.append((f"Captured output of {answer.began.cell}, {answer.outcome}", answer.output))
                 continue
             ran = answer if isinstance(answer, Ran) else self._uncompared(item, answer)
-            ran.reports[-1].sections.extend(said)
+            # Terminals show the sections of what failed.
+            shown = next((report for report in ran.reports if report.failed), ran.reports[-1])
+            shown.sections.extend(said)
             return ran
 
     def tear_down(self, item: pytest.Item, nextitem: pytest.Item | None) -> pytest.TestReport | None:
@@ -189,10 +191,11 @@ class Supervisor:
         """Give orders, and wait for what comes of the first that is not answered yet; ``ahead`` is the item of the last."""
         process = self._process = self._process or self._fork(item.session)
         process.heard = time.monotonic()
-        try:
+        with suppress(OSError):  # it has ended already: what it said before is still to be heard
             for order in orders:
                 send(process.connection, order)
-            process.ahead, process.tears_down = ahead, False
+        process.ahead, process.tears_down = ahead, False
+        try:
             answer = self._listen(process, (Ran, TornDown, Raised, Exhausted), self._timeout)
         except (OSError, EOFError):
             return self._death(process, item, "crashed")
