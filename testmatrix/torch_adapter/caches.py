@@ -16,11 +16,12 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from testmatrix.errors import EnvironmentUnusable
-from testmatrix.torch_adapter import compiler, settings, state
+from testmatrix.torch_adapter import arrival, compiler, settings, state
+from testmatrix.torch_adapter.importing import after_import
 
 #: Directories of compiled code that a cell must not share, and the subdirectory that each gets.
 _CACHE_VARIABLES = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
@@ -102,18 +103,21 @@ def _directories(path: str) -> Iterator[str]:
 @contextmanager
 def fresh_caches() -> Iterator[None]:
     """Point the compile caches to directories that nothing else uses, and remove them afterwards where they came to be."""
-    process = os.getpid()
+    process, outside = os.getpid(), os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     path = os.path.join(root(), f"cell-{process}-{next(_numbers)}")
-    outside = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
     variables: dict[str, str | None] = {name: os.path.join(path, directory) for name, directory in _CACHE_VARIABLES.items()}
+
+    def builder_is_there() -> None:
+        stack.enter_context(compiler.shared_builds(root()))
+        stack.enter_context(compiler.probes_elsewhere(outside))
+
     try:
-        with (
-            state.environment({**variables, **dict.fromkeys(_UNSET_VARIABLES)}),
-            _nothing_shared(),
-            _fresh_artifacts(),
-            compiler.shared_builds(root()),
-            compiler.probes_elsewhere(outside),
-        ):
+        with ExitStack() as stack:
+            stack.enter_context(state.environment({**variables, **dict.fromkeys(_UNSET_VARIABLES)}))
+            if arrival.is_loaded():  # where it comes in the block, what is compiled there does not count
+                stack.enter_context(_nothing_shared())
+                stack.enter_context(_fresh_artifacts())
+            stack.enter_context(after_import(compiler.BUILDER, builder_is_there))
             yield
     finally:
         _remove_own(path, process)

@@ -3,8 +3,8 @@
 Torch compiles and links in one command, in the cell's own directory. As it stands ccache cannot help: it caches no command that
 links, and the paths differ. So the command is taken apart: ccache compiles, under paths relative to torch's working directory,
 and a library that was linked in the same way from the same object is copied. What is shared is what the compiler made of
-identical source, flags and headers, and nothing that torch itself keeps. A command that is not fully understood, or that fails
-in any way, runs as torch wrote it, so that the suite sees the compiler's own message.
+identical source, flags and headers, and nothing that torch itself keeps. A command that is not fully understood, that writes
+outside of the cells' directories, or that fails in any way, runs as torch wrote it: the suite sees the compiler's own message.
 
 The compiler is the one that torch's command names: a suite's own choice is the one that runs.
 """
@@ -24,7 +24,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from testmatrix.torch_adapter import state
+from testmatrix.torch_adapter import linking, state
+
+#: The module that builds. It is imported with Dynamo.
+BUILDER = "torch._inductor.cpp_builder"
 
 #: Options whose value is a word of its own.
 _WITH_VALUE = frozenset({"-D", "-I", "-include", "-isystem", "-isysroot", "-Xclang", "-L", "-l", "-undefined"})
@@ -40,7 +43,9 @@ _CCACHE = {
     "CCACHE_SLOPPINESS": "pch_defines,time_macros",
     "CCACHE_NOHASHDIR": "1",  # the working directory is in the debugging information only, and is gone after the cell
     "CCACHE_INODECACHE": "1",  # the precompiled header has 150 MB
+    "CCACHE_DEPEND": "1",  # no preprocessing of its own: the compiler says which headers it read
 }
+_DEPENDENCIES = ("-MD", "-MF", "shared.d")
 
 _RunCommand = Callable[[str, str], None]
 
@@ -97,22 +102,23 @@ class SharedBuilds:
     ccache: str
     directory: str
 
+    def takes(self, build: Build) -> bool:
+        return os.path.realpath(build.output).startswith(os.path.realpath(self.directory) + os.sep)
+
     def build(self, build: Build, cwd: str) -> None:
         """Make the library. Raises OSError and subprocess.SubprocessError where that fails."""
-        made = os.path.join(cwd, "shared.o")
-        self._run(
-            [self.ccache, build.compiler, *build.compiling, "-c", os.path.relpath(build.source, cwd), "-o", "shared.o"], cwd
-        )
-        command = [build.compiler, made, *build.linking]
+        made, source = os.path.join(cwd, "shared.o"), os.path.relpath(build.source, cwd)
+        self._run([self.ccache, build.compiler, *build.compiling, *_DEPENDENCIES, "-c", source, "-o", "shared.o"], cwd)
         if not all(option in _FIXED_LIBRARIES for option in build.linking if option.startswith("-l")):
-            self._run([*command, "-o", build.output], cwd)
+            self._run([build.compiler, made, *build.linking, "-o", build.output], cwd)
             return
         kept = os.path.join(self.directory, "linked", _key(made, build))
-        if not os.path.exists(kept):
-            self._run([*command, "-o", build.output], cwd)
-            _keep(build.output, kept)
-        else:
+        if os.path.exists(kept):
             shutil.copy(kept, build.output)
+            return
+        options = linking.options(build.compiler, build.linking, self.directory)
+        self._run([build.compiler, made, *options, "-o", build.output], cwd)
+        _keep(build.output, kept)
 
     def environment(self) -> dict[str, str]:
         """A ccache of the run's own, which nothing else has configured; the user's where there is one."""
@@ -152,9 +158,9 @@ def _keep(made: str, kept: str) -> None:
 def shared_builds(directory: str) -> Iterator[None]:
     """Builds in the block share what they made with those in other blocks of the same directory, where there is a ccache.
 
-    Importing ``torch._dynamo`` imports the module that builds; where it does not, or has another shape, nothing is shared.
+    Where torch builds in another way than the one that is known, nothing is shared.
     """
-    module = sys.modules.get("torch._inductor.cpp_builder")
+    module = sys.modules.get(BUILDER)
     run = getattr(module, "_run_compile_cmd", None)
     ccache = find_ccache()
     if ccache is None or run is None:
@@ -177,7 +183,7 @@ def _replaced(owner: Any, name: str, value: object) -> Iterator[None]:
 def _through(shared: SharedBuilds, run: _RunCommand) -> _RunCommand:
     def run_compile_cmd(cmd_line: str, cwd: str) -> None:
         build = split(shlex.split(cmd_line))
-        if build is not None:
+        if build is not None and shared.takes(build):
             with suppress(OSError, subprocess.SubprocessError):
                 shared.build(build, cwd)
                 return

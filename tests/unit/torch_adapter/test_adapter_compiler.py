@@ -54,6 +54,13 @@ def tools(tmp_path, monkeypatch):
     return log
 
 
+@pytest.fixture
+def run_directory(tmp_path):
+    path = tmp_path / "run"
+    path.mkdir()
+    return path
+
+
 def build_in(cell, run, source="int x;\n", libraries="-ltorch -lgomp", output="k.main.so"):
     """What a cell has of a library after torch built it."""
     directory = cell / "xx"
@@ -100,55 +107,60 @@ def test_doubtful_commands_are_not(command):
     assert compiler.split(shlex.split(command)) is None
 
 
-def test_the_second_cell_copies_what_the_first_linked(tools, tmp_path):
-    run = shared(tmp_path / "shared")
-    assert build_in(tmp_path / "one", run) == build_in(tmp_path / "two", run) == "int x;\nbuilt\nbuilt\n"
-    lines = [line for line in tools.read_text().splitlines() if not line.startswith("ccache")]
+def test_the_second_cell_copies_what_the_first_linked(tools, run_directory):
+    run = shared(run_directory)
+    assert build_in(run_directory / "one", run) == build_in(run_directory / "two", run) == "int x;\nbuilt\nbuilt\n"
+    lines = [line for line in tools.read_text().splitlines() if "k.main" in line]
     assert lines == ["my-g++ k.main.cpp shared.o", "my-g++ shared.o k.main.so", "my-g++ k.main.cpp shared.o"]
 
 
-def test_another_source_or_other_options_are_linked_anew(tools, tmp_path):
-    run = shared(tmp_path / "shared")
-    build_in(tmp_path / "one", run)
-    assert build_in(tmp_path / "two", run, source="int y;\n") == "int y;\nbuilt\nbuilt\n"
-    build_in(tmp_path / "three", run, libraries="-ltorch -lgomp -Wl,-O1")
+def test_another_source_or_other_options_are_linked_anew(tools, run_directory):
+    run = shared(run_directory)
+    build_in(run_directory / "one", run)
+    assert build_in(run_directory / "two", run, source="int y;\n") == "int y;\nbuilt\nbuilt\n"
+    build_in(run_directory / "three", run, libraries="-ltorch -lgomp -Wl,-O1")
     assert tools.read_text().count("shared.o k.main.so") == 3
 
 
-def test_what_links_other_libraries_is_not_copied(tools, tmp_path):
-    run = shared(tmp_path / "shared")
+def test_what_links_other_libraries_is_not_copied(tools, run_directory):
+    run = shared(run_directory)
     for cell in ("one", "two"):
-        build_in(tmp_path / cell, run, libraries="-lmine")
+        build_in(run_directory / cell, run, libraries="-lmine")
     assert tools.read_text().count("shared.o k.main.so") == 2
-    assert not (tmp_path / "shared" / "linked").exists()
+    assert not (run_directory / "linked").exists()
 
 
-def test_only_so_many_are_kept(tools, tmp_path, monkeypatch):
+def test_only_so_many_are_kept(tools, run_directory, monkeypatch):
     monkeypatch.setattr(compiler, "_MOST_LINKED", 2)
     for number in range(4):
-        build_in(tmp_path / str(number), shared(tmp_path / "shared"), source=f"int x{number};\n")
-    assert len(list((tmp_path / "shared" / "linked").iterdir())) == 2
+        build_in(run_directory / str(number), shared(run_directory), source=f"int x{number};\n")
+    assert len(list((run_directory / "linked").iterdir())) == 2
 
 
-def test_a_failed_build_fails_as_without(tools, tmp_path):
+def test_what_is_built_outside_of_the_cells_is_torchs_own_business(tools, run_directory, tmp_path):
+    assert build_in(tmp_path / "elsewhere", shared(run_directory)) == "int x;\nbuilt\n"
+    assert "ccache" not in tools.read_text()
+
+
+def test_a_failed_build_fails_as_without(tools, run_directory):
     with pytest.raises(torch._inductor.exc.CppCompileError) as caught:
-        build_in(tmp_path / "one", shared(tmp_path / "shared"), source="broken\n")
-    assert f"my-g++ {tmp_path}/one/xx/k.main.cpp -O3 -shared" in str(caught.value)
+        build_in(run_directory / "one", shared(run_directory), source="broken\n")
+    assert f"my-g++ {run_directory}/one/xx/k.main.cpp -O3 -shared" in str(caught.value)
 
 
-def test_a_missing_ccache_is_done_without(tools, tmp_path):
+def test_a_missing_ccache_is_done_without(tools, run_directory, tmp_path):
     run = compiler._through(
-        compiler.SharedBuilds(str(tmp_path / "missing"), str(tmp_path)), torch._inductor.cpp_builder._run_compile_cmd
+        compiler.SharedBuilds(str(tmp_path / "missing"), str(run_directory)), torch._inductor.cpp_builder._run_compile_cmd
     )
-    assert build_in(tmp_path / "one", run) == "int x;\nbuilt\n"
+    assert build_in(run_directory / "one", run) == "int x;\nbuilt\n"
 
 
-def test_the_runs_own_ccache_is_configured_by_nothing_else(tools, tmp_path, monkeypatch):
+def test_the_runs_own_ccache_is_configured_by_nothing_else(tools, run_directory, monkeypatch):
     monkeypatch.setenv("CCACHE_READONLY", "1")
-    build_in(tmp_path / "one", shared(tmp_path / "shared"))
-    assert f"ccache {tmp_path}/shared/ccache \n" in tools.read_text()
+    build_in(run_directory / "one", shared(run_directory))
+    assert f"ccache {run_directory}/ccache \n" in tools.read_text()
     monkeypatch.setenv("CCACHE_DIR", "/mine")
-    build_in(tmp_path / "two", shared(tmp_path / "shared"))
+    build_in(run_directory / "two", shared(run_directory))
     assert "ccache /mine 1\n" in tools.read_text()
 
 
@@ -161,11 +173,11 @@ def test_ccache_is_found_and_can_be_switched_off(tools, monkeypatch):
     assert compiler.find_ccache() is None
 
 
-def test_torch_builds_through_it_in_the_block_only(tools, tmp_path):
+def test_torch_builds_through_it_in_the_block_only(tools, run_directory):
     module = torch._inductor.cpp_builder
     before = module._run_compile_cmd
-    with compiler.shared_builds(str(tmp_path / "shared")):
-        build_in(tmp_path / "one", module.run_compile_cmd)
+    with compiler.shared_builds(str(run_directory)):
+        build_in(run_directory / "one", module.run_compile_cmd)
     assert "ccache" in tools.read_text()
     assert module._run_compile_cmd is before
 
