@@ -12,8 +12,8 @@ from testmatrix.errors import UsageError
 from testmatrix.observation import Note
 from testmatrix.torch_adapter import arrival, caches, settings, state, writes
 from testmatrix.torch_adapter import recording as recordings
-from testmatrix.torch_adapter.leaks import snapshot
-from testmatrix.torch_adapter.leaks.leak import named, put_back
+from testmatrix.torch_adapter.leaks import restored, snapshot
+from testmatrix.torch_adapter.leaks.leak import put_back
 from testmatrix.torch_adapter.leaves import Budget
 from testmatrix.torch_adapter.recording import Recording
 from testmatrix.torch_adapter.state import State
@@ -129,10 +129,9 @@ class _End:
         self.only_own = self.only_own and writes.none_since(self.started) and self.before.settings.has_same_contents()
 
     def put_back(self) -> None:
-        for change in state.restore(self.recording.before or self.before, self.own, only_own=self.only_own):
-            if change.name not in self.recording.expected:
-                text = f"{change.name} left at {named(change.left)}, was {named(change.before)}"
-                self.recording.tell("leak", text)
+        changes = state.restore(self.recording.before or self.before, self.own, only_own=self.only_own)
+        for text in restored.told(changes, self.recording.expected):
+            self.recording.tell("leak", text)
 
 
 def _find_leaks(recording: Recording) -> None:

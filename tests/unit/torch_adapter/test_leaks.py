@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from testmatrix.torch_adapter import settings, state
-from testmatrix.torch_adapter.leaks import containers, snapshot
+from testmatrix.torch_adapter.leaks import containers, restored, snapshot
 from testmatrix.torch_adapter.leaks.leak import Leak, named, put_back
 
 
@@ -506,6 +506,24 @@ def test_backends_that_torch_looks_up_when_they_are_asked_for(left):
     mine.__module__ = "torch._dynamo.backends.mine"
     assert left(lambda: torch._dynamo.register_backend(mine, name="mine")) == []
     del registry._COMPILER_FNS["mine"], registry._BACKENDS["mine"]
+
+
+# What is said of what was put back
+
+
+def test_what_is_told_of_changes():
+    def told(name, before, after, expected=()):
+        return list(restored.told([settings.Change(name, before, after)], expected))
+
+    verbose = "torch._dynamo.config.verbose"
+    assert told(verbose, False, True) == [f"{verbose} left at True, was False"]
+    assert told(verbose, False, True, {verbose}) == []
+    data_ptr = "environment variable _TORCHINDUCTOR_PYOBJECT_TENSOR_DATA_PTR"
+    assert told(data_ptr, None, "139873") == []  # torch's own, when it first compiles for the processor
+    assert told(data_ptr, "1", "2") == [f"{data_ptr} left at '2', was '1'"]
+    assert told("environment variable TORCH_LOGS", None, "dynamo") == [
+        "environment variable TORCH_LOGS left at 'dynamo', was None"
+    ]
 
 
 # What is put back by :mod:`testmatrix.torch_adapter.state`
