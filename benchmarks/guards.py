@@ -70,7 +70,7 @@ class Sorted:
 def measured_run(suite: Sequence[str], path: Path) -> None:
     """A matrix run that leaves its pairs in a file."""
     environment = {"BENCHMARK_PAIRS": str(path), "BENCHMARK_STARTED": str(time.monotonic())}
-    run(["--testmatrix", "-p", "where", "-p", "keep_pairs", *suite], environment)
+    run(["--testmatrix", "--testmatrix-supervise=off", "-p", "where", "-p", "keep_pairs", *suite], environment)
 
 
 def sorted_pairs(kept: Kept) -> Sorted:

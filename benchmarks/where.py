@@ -79,7 +79,10 @@ def pytest_sessionstart() -> None:
     cell.running = lambda *args, **kwargs: _TimedContext(running(*args, **kwargs), "cells")  # type: ignore[assignment]
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_unconfigure() -> None:
-    if "BENCHMARK_WHERE" in os.environ:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(nextitem: pytest.Item | None) -> Generator[None, Any, Any]:
+    """After the last test: in the process that ran the tests, which is the one that has anything to say."""
+    result = yield
+    if nextitem is None and spent and "BENCHMARK_WHERE" in os.environ:
         Path(os.environ["BENCHMARK_WHERE"]).write_text(json.dumps(spent), encoding="utf-8")
+    return result
