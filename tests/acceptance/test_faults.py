@@ -50,7 +50,7 @@ FAULTS = {
     "stack_overflow": crashed("SIGSEGV"),
     "crash_with_processes": crashed("SIGSEGV"),
     "python_loop": HANGS,
-    "native_loop": HANGS,
+    "native_lock": HANGS,
     "regular_expression": HANGS,
     "lock_taken_twice": HANGS,
     "thread_that_never_ends": HANGS,

@@ -55,6 +55,12 @@ def killed():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def parent_killed():
+    """The process that watches this one."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()
+
+
 def stack_overflow():
     """The C library takes regular expressions apart by recursion."""
     ctypes.CDLL(None).regcomp(ctypes.create_string_buffer(4096), b"(" * 10_000_000, 1)
@@ -78,11 +84,11 @@ def python_loop():
         pass
 
 
-def native_loop():
-    """No other thread runs meanwhile."""
-    libc = ctypes.PyDLL(None)
-    while True:
-        libc.sleep(1000)
+def native_lock():
+    """In which no signal is seen, and no other thread runs: it is taken twice."""
+    library, lock = ctypes.PyDLL(None), ctypes.create_string_buffer(128)
+    library.pthread_mutex_lock(lock)
+    library.pthread_mutex_lock(lock)
 
 
 def regular_expression():
