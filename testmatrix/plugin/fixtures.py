@@ -74,6 +74,9 @@ class CellFixtures:
         else:
             cells.keep_state(active)
 
+    def any_of_cell(self) -> bool:
+        return bool(self._to_finish)
+
     def finish(self) -> None:
         """Tear down what belongs to the cell that ends; raises what was raised on the way, once all are torn down."""
         raised: list[BaseException] = []

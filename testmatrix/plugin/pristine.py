@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,18 +20,51 @@ from testmatrix.torch_adapter.contents import Contents, Kept
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "torch", "numpy", "pytest", "_pytest"})
 
 
+@dataclass
+class _Scope:
+    """The module and classes that some items are in: what these hold is looked at for each item, and rarely differs."""
+
+    module: Any
+    cls: type | None
+    function_module: str  #: a test's function may be imported from another one
+    owners: list[Any]
+    modules: frozenset[str]  #: where the suite's functions and classes are from
+    _latest: Contents | None = None
+
+    def contents(self) -> Contents:
+        """What module and classes hold now."""
+        if self._latest is None or not self._latest.still_holds():
+            self._latest = found = Contents(self.modules)
+            found.kept.extend(contents.names(owner) for owner in self.owners)
+            for owner in self.owners:
+                found.add(contents.bound(vars(owner)).values())
+        return self._latest
+
+
+#: That of the last item: those of a module and class follow each other.
+_scope: _Scope | None = None
+
+
+def _scope_of(item: Any) -> _Scope:
+    global _scope
+    module, cls = getattr(item, "module", None), getattr(item, "cls", None)
+    function_module = getattr(getattr(item, "function", None), "__module__", None) or ""
+    if _scope is None or (_scope.module, _scope.cls, _scope.function_module) != (module, cls, function_module):
+        classes = [each for each in getattr(cls, "__mro__", ()) if _is_suites(each)]
+        names = {each.__module__ for each in classes} | {getattr(module, "__name__", ""), function_module}
+        owners = [owner for owner in (module, *classes) if owner is not None]
+        _scope = _Scope(module, cls, function_module, owners, frozenset(names | {"torch._dynamo.testing"}))
+    return _scope
+
+
 class Pristine:
     """What one item's runs start from."""
 
     def __init__(self, item: Any) -> None:
         self._item = item
-        classes = [cls for cls in getattr(getattr(item, "cls", None), "__mro__", ()) if _is_suites(cls)]
-        self._owners = [owner for owner in (getattr(item, "module", None), *classes) if owner is not None]
-        modules = {cls.__module__ for cls in classes} | {getattr(getattr(item, "module", None), "__name__", "")}
-        self._modules = frozenset(
-            modules | {getattr(getattr(item, "function", None), "__module__", "")} | {"torch._dynamo.testing"}
-        )
-        self._given = self._contents(given=True)  # before anything has run
+        self._scope = _scope_of(item)
+        self._given = Contents(self._scope.modules)  # before anything has run
+        self._given.add(_parameters(item))
         self._started: list[Kept] | None = None
         self._of_cell: list[list[Kept]] = []
         self._stash = dict(item.stash._storage)
@@ -58,7 +92,7 @@ class Pristine:
 
     def put_back(self) -> None:
         """Undo what an earlier run left behind."""
-        contents.put_back(self._started or self._given)
+        contents.put_back(self._started or self._given.kept)
         for changed in reversed(self._of_cell):
             contents.put_back(changed)
         self._put_item_back(self._item)
@@ -84,18 +118,12 @@ class Pristine:
             del item._instance
             item._obj = None
 
-    def _contents(self, *, given: bool = False) -> list[Kept]:
+    def _contents(self) -> list[Kept]:
         """What the test's module, classes, parameters and wider fixtures hold now."""
-        found = Contents(self._modules)
-        found.add(_parameters(self._item))
-        if given:
-            return found.kept
-        kept: list[Kept] = []
-        for owner in self._owners:
-            kept.extend(contents.names(owner))
-            found.add(contents.bound(owner).values())
-        found.add([getattr(self._item, "function", None), *_wider_values(self._item)])
-        return kept + found.kept
+        shared = self._scope.contents()
+        own = Contents(self._scope.modules, beside=shared)
+        own.add([*_parameters(self._item), getattr(self._item, "function", None), *_wider_values(self._item)])
+        return shared.kept + own.kept if own.kept else shared.kept
 
 
 def _is_suites(cls: type) -> bool:

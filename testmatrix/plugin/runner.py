@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from testmatrix.plugin.count_assertions import CountAssertion
 from testmatrix.plugin.exploration import Request
 from testmatrix.plugin.fixtures import CellFixtures
 from testmatrix.plugin.pristine import Pristine
+from testmatrix.plugin.setups import setups_of
 from testmatrix.torch_adapter import capabilities, exceptions
 from testmatrix.torch_adapter import cell as cells
 from testmatrix.torch_adapter.recording import Recording
@@ -50,9 +51,7 @@ class ItemRunner:
 
     def __init__(self, item: pytest.Item, grid: Grid, fixtures: CellFixtures, max_kept: int) -> None:
         self._item: Any = item
-        self._grid, self._fixtures, self._max_kept = grid, fixtures, max_kept
-        settings = (setting for axis in grid.axes for value in axis.values for setting in value.settings)
-        self._watch = tuple(sorted({(setting.module, setting.name) for setting in settings}))
+        self._setups, self._fixtures, self._max_kept = setups_of(grid), fixtures, max_kept
         self._pristine = Pristine(item)
         self._raised = _Raised()
         self._has_run = False
@@ -114,15 +113,17 @@ class ItemRunner:
     def _attempt(self, request: Request, assertion: CountAssertion | None, passed: list[str] | None) -> tuple[Run, Recording]:
         self._renew()
         started = time.perf_counter()
-        guard = _nothing_passed_over() if assertion is None else count_assertions.passed_over(assertion, self._item.config)
+        passing: AbstractContextManager[list[str]]
+        passing = nullcontext([]) if assertion is None else count_assertions.passed_over(assertion, self._item.config)
         with (
-            cells.running(self._setup(request), self._watch, self._max_kept) as recording,
-            guard as failed,
-            self._reports() as reports,
+            cells.running(self._setups.of(request), self._setups.watch, self._max_kept) as recording,
+            passing as failed,
+            holding.held_reports(self._item.config) as reports,
             warnings.catch_warnings(record=True) as warned,
         ):
             runtestprotocol(self._item, log=True, nextitem=self._item.parent)
-            teardown.merged(reports, teardown.report_of(self._item, self._fixtures.finish))
+            if self._fixtures.any_of_cell():
+                teardown.merged(reports, teardown.report_of(self._item, self._fixtures.finish))
         self.lasting.update(recording.lasting)
         if passed is not None:
             passed.extend(failed)
@@ -130,31 +131,15 @@ class ItemRunner:
         observation = self._observation(request, recording, reports, subtests, time.perf_counter() - started)
         return Run(observation, tuple(reports), subtests, tuple(warned or ())), recording
 
-    @contextmanager
-    def _reports(self) -> Iterator[list[pytest.TestReport]]:
-        with holding.held_reports(self._item.config) as reports:
-            yield reports
-
     def _renew(self) -> None:
         """Undo what an earlier run left on the item itself."""
         self._raised = _Raised()
         self._fixtures.begin()
-        self._pristine.put_back()
         if self._has_run:
+            self._pristine.put_back()
             self._pristine.forget_instance()
         self._has_run = True
         holding.set_failed_subtests(self._item, 0)
-
-    def _setup(self, request: Request) -> cells.CellSetup:
-        if request.cell is None:
-            return cells.CellSetup(oracle=True, float64=request.float64)
-        grid, cell = self._grid, request.cell
-        return cells.CellSetup(
-            settings=tuple((setting.module, setting.name, setting.value) for setting in grid.settings_of(cell)),
-            environment=tuple(grid.environment_of(cell).items()),
-            contexts=grid.contexts_of(cell),
-            backend=grid.backend_of(cell),
-        )
 
     def _observation(
         self, request: Request, recording: Recording, reports: list[pytest.TestReport], subtests: int, duration: float
@@ -170,20 +155,7 @@ class ItemRunner:
             failed_compiles=tuple(recording.failed_compiles),
             gradients=tuple(recording.gradients),
             settings_read=tuple(sorted(f"{module}.{name}" for module, name in recording.settings_read)),
-            pinned=self._pinned(recording),
+            pinned=self._setups.written(recording.settings_written),
             notes=tuple(recording.notes),
             torch=capabilities.version(),
         )
-
-    def _pinned(self, recording: Recording) -> tuple[str, ...]:
-        """Axes of which the test itself wrote a setting."""
-        return tuple(
-            axis.name
-            for axis in self._grid.axes
-            if any((s.module, s.name) in recording.settings_written for value in axis.values for s in value.settings)
-        )
-
-
-@contextmanager
-def _nothing_passed_over() -> Iterator[list[str]]:
-    yield []

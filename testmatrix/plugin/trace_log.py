@@ -10,15 +10,18 @@ from __future__ import annotations
 import logging
 import os
 
-_TRACE_LOGGER = "torch.__trace"
+from testmatrix.torch_adapter import arrival
+
+_trace_logger = logging.getLogger("torch.__trace")
 
 
 def leave() -> None:
     """Take pytest's handlers off the trace logger; handlers that write where the user asked for a log stay."""
-    logger = logging.getLogger(_TRACE_LOGGER)
-    for handler in list(logger.handlers):
+    if not arrival.is_loaded():
+        return  # nothing can be traced
+    for handler in list(_trace_logger.handlers):
         if type(handler).__module__ == "_pytest.logging" and not _asked_for(handler):
-            logger.removeHandler(handler)
+            _trace_logger.removeHandler(handler)
 
 
 def _asked_for(handler: logging.Handler) -> bool:

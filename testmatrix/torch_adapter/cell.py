@@ -86,8 +86,8 @@ def running(setup: CellSetup, watch: tuple[settings.Key, ...], max_kept: int) ->
     with ExitStack() as stack:
         end = _End(recording, before)
         stack.callback(end.put_back)
-        stack.enter_context(caches.fresh_caches())
-        if setup.environment:
+        if arrival.is_loaded() or setup.environment:
+            stack.enter_context(caches.fresh_caches())
             stack.enter_context(state.environment(dict(setup.environment)))
         end.only_own = before.settings.still_holds() and not setup.contexts and not settings.any_alias(setup.settings)
         if arrival.is_loaded():
@@ -163,7 +163,7 @@ def _enter(setup: CellSetup, recording: Recording, stack: ExitStack) -> None:
 
 
 def _on_arrival(watch: tuple[settings.Key, ...], recording: Recording, stack: ExitStack) -> Callable[[str], None]:
-    """What to do where the compiler is imported in the middle of a run: watch whether it is used, which is all that counts."""
+    """What to do where the compiler is imported in the middle of a run: whether it is used is all that counts from then on."""
 
     def arrived(fault: str) -> None:
         if fault:
@@ -172,6 +172,11 @@ def _on_arrival(watch: tuple[settings.Key, ...], recording: Recording, stack: Ex
         if recording.baseline is not None:
             recording.baseline = snapshot.refreshed(recording.baseline)
         settings.keep_imported()
+        before = state.variables()
+        stack.enter_context(caches.fresh_caches())
+        own = {name: value for name, value in state.variables().items() if before.get(name) != value}
+        recording.environment.update(own)
+        recording.expected.update(state.named(name) for name in own)  # torch has set some of them, too, while it was imported
         stack.enter_context(settings.watched(watch, recording.settings_read.add, _writes(recording)))
 
     return arrived

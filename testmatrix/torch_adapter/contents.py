@@ -9,8 +9,10 @@ import collections
 import copy
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 #: Exact types: a subclass may do anything when it is filled.
@@ -57,6 +59,7 @@ class Contents:
 
     modules: frozenset[str] = frozenset()  #: whose functions and classes' instances are data of the suite
     kept: list[Kept] = field(default_factory=list)
+    beside: Contents | None = None  #: what is in there is left out
     _seen: dict[int, object] = field(default_factory=dict)  #: keeps what it names alive, so that no id is used twice
     _bytes: int = 0
 
@@ -65,7 +68,7 @@ class Contents:
         pending = list(roots)
         while pending and len(self._seen) < _MOST_NODES:
             value = pending.pop()
-            if id(value) in self._seen:
+            if id(value) in self._seen or (self.beside is not None and id(value) in self.beside._seen):
                 continue
             try:
                 inner = self._keep(value)
@@ -74,6 +77,13 @@ class Contents:
             if inner is not None:
                 self._seen[id(value)] = value
                 pending.extend(inner)
+
+    def still_holds(self) -> bool:
+        """Whether all is as it was, so that taking it again would find the same. False where that cannot be told."""
+        try:
+            return not any(each.differs() for each in self.kept)
+        except Exception:
+            return False
 
     def _keep(self, value: Any) -> Iterable[object] | None:
         """Keep one thing's content; returns what is in it, None where it is nothing that changes."""
@@ -99,13 +109,13 @@ class Contents:
                 self.kept.append(_array(value))
             return ()
         if kind.__module__ in self.modules or (torch is not None and isinstance(value, torch.nn.Module)):
-            self.kept.append(_mapping(vars(value)))
+            self.kept.append(_attributes(value))
             return list(vars(value).values())
         return None
 
     def _keep_function(self, function: types.FunctionType) -> Iterable[object]:
         """What calls of it share: attributes, defaults and closed-over variables."""
-        self.kept.append(_mapping(vars(function)))
+        self.kept.extend((_attributes(function), _defaults(function)))
         inner: list[object] = [
             *vars(function).values(),
             *(function.__defaults__ or ()),
@@ -136,7 +146,7 @@ def _sequence(target: Any) -> Kept:
     content = copy.copy(target)
 
     def differs() -> bool:
-        return len(target) != len(content) or any(one is not other for one, other in zip(target, content, strict=True))
+        return len(target) != len(content) or not all(map(is_, target, content))
 
     def restore() -> None:
         target.clear()
@@ -145,19 +155,44 @@ def _sequence(target: Any) -> Kept:
     return Kept(differs, restore)
 
 
+def _same_items(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> bool:
+    """Whether both have the same objects in the same order."""
+    return len(one) == len(other) and all(map(is_, one, other)) and all(map(is_, one.values(), other.values()))
+
+
 def _mapping(target: dict[Any, Any]) -> Kept:
     content = dict(target)
 
     def differs() -> bool:
-        return len(target) != len(content) or not all(
-            key is other and target[key] is content[other] for key, other in zip(target, content, strict=True)
-        )
+        return not _same_items(target, content)
 
     def restore() -> None:
         target.clear()
         target.update(content)
 
     return Kept(differs, restore)
+
+
+def _attributes(owner: Any) -> Kept:
+    """What an object's attributes are bound to, the dictionary itself included."""
+    target = vars(owner)
+    inner = _mapping(target)
+
+    def restore() -> None:
+        inner.restore()
+        if vars(owner) is not target:
+            owner.__dict__ = target
+
+    return Kept(lambda: vars(owner) is not target or inner.differs(), restore)
+
+
+def _defaults(function: types.FunctionType) -> Kept:
+    positional, named = function.__defaults__, function.__kwdefaults__
+
+    def restore() -> None:
+        function.__defaults__, function.__kwdefaults__ = positional, named
+
+    return Kept(lambda: function.__defaults__ is not positional or function.__kwdefaults__ is not named, restore)
 
 
 def _set(target: set[Any]) -> Kept:
@@ -183,15 +218,16 @@ def _array(target: Any) -> Kept:
     content = target.copy()
 
     def restore() -> None:
-        target[...] = content
+        if target.shape == content.shape:
+            target[...] = content
 
-    return Kept(lambda: target.shape == content.shape and target.tobytes() != content.tobytes(), restore)
+    return Kept(lambda: target.shape != content.shape or target.tobytes() != content.tobytes(), restore)
 
 
 def _tensor(target: Any, torch: Any) -> Kept:
     data = target.data  # shares the storage, and keeps it where the test exchanges or resizes it
     content, version = data.clone(), target._version
-    attributes = _mapping(vars(target))
+    attributes = _attributes(target)
     requires_grad, gradient = target.requires_grad, target.grad if target.is_leaf else None
 
     def moved() -> bool:
@@ -217,30 +253,25 @@ def _tensor(target: Any, torch: Any) -> Kept:
     return Kept(lambda: attributes.differs() or moved() or written() or graded(), restore)
 
 
-def names(owner: Any) -> Iterator[Kept]:
+def names(owner: Any) -> Kept:
     """What the names of a module or class are bound to."""
-    for name, value in bound(owner).items():
-        yield _name(owner, name, value)
-    yield _no_others(owner)
+    content = dict(vars(owner))
+
+    def differs() -> bool:
+        return not _same_items(vars(owner), content)
+
+    def restore() -> None:
+        before, now = bound(content), bound(vars(owner))
+        for name in before.keys() | now.keys():
+            with suppress(Exception):  # such as one that a metaclass keeps from being set
+                if name not in before:
+                    delattr(owner, name)
+                elif now.get(name, _MISSING) is not before[name]:
+                    setattr(owner, name, before[name])
+
+    return Kept(differs, restore)
 
 
-def bound(owner: Any) -> dict[str, object]:
+def bound(namespace: Mapping[str, object]) -> dict[str, object]:
     """The names that a suite binds: without Python's own, and what abstract classes keep for themselves."""
-    return {name: value for name, value in vars(owner).items() if not name.startswith(("__", "_abc_"))}
-
-
-def _name(owner: Any, name: str, value: object) -> Kept:
-    def restore() -> None:
-        setattr(owner, name, value)
-
-    return Kept(lambda: vars(owner).get(name, _MISSING) is not value, restore)
-
-
-def _no_others(owner: Any) -> Kept:
-    known = frozenset(bound(owner))
-
-    def restore() -> None:
-        for name in bound(owner).keys() - known:
-            delattr(owner, name)
-
-    return Kept(lambda: bool(bound(owner).keys() - known), restore)
+    return {name: value for name, value in namespace.items() if not name.startswith(("__", "_abc_"))}

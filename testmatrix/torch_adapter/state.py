@@ -240,12 +240,17 @@ def _restore_variables(before: Variables) -> Iterator[settings.Change]:
     for name in sorted(now.keys() | before.keys()):
         if now.get(name) == before.get(name):
             continue
-        told, wanted, left = os.fsdecode(name), before.get(name), now.get(name)
+        wanted, left = before.get(name), now.get(name)
         if wanted is None:
-            del os.environ[told]
+            del os.environ[os.fsdecode(name)]
         else:
-            os.environ[told] = os.fsdecode(wanted)
-        yield settings.Change(f"environment variable {told}", _decoded(wanted), _decoded(left))
+            os.environ[os.fsdecode(name)] = os.fsdecode(wanted)
+        yield settings.Change(named(name), _decoded(wanted), _decoded(left))
+
+
+def named(variable: bytes) -> str:
+    """How a change of an environment variable is named."""
+    return f"environment variable {os.fsdecode(variable)}"
 
 
 def _decoded(value: bytes | None) -> str | None:

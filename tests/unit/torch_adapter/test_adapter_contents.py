@@ -153,8 +153,76 @@ def test_new_and_rebound_names():
     class Owner:
         number, gone = 1, 2
 
-    before = list(contents.names(Owner))
+    before = [contents.names(Owner)]
     Owner.number, Owner.added = 5, 6
     del Owner.gone
     contents.put_back(before)
     assert (Owner.number, Owner.gone, hasattr(Owner, "added")) == (1, 2, False)
+
+
+def function(values=(), *, flag=False):
+    return values, flag
+
+
+def test_defaults_and_exchanged_attributes():
+    thing, inner = Thing(), vars(Thing())
+    before = kept(thing, function)
+    thing.__dict__ = inner
+    function.__defaults__, function.__kwdefaults__ = ((1,),), {"flag": True}
+    contents.put_back(before)
+    assert vars(thing) is not inner
+    assert function() == ((), False)
+
+
+def test_one_name_that_cannot_be_put_back_does_not_keep_the_others_from_it():
+    class Refusing(type):
+        def __setattr__(cls, name, value):
+            if name == "first":
+                raise AttributeError(name)
+            super().__setattr__(name, value)
+
+    class Owner(metaclass=Refusing):
+        first, second = 1, 2
+
+    before = [contents.names(Owner)]
+    type.__setattr__(Owner, "first", 3)
+    Owner.second = Owner.third = 4
+    contents.put_back(before)
+    assert (Owner.first, Owner.second, hasattr(Owner, "third")) == (3, 2, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda thing, array, tensor: thing.items.append(3),
+        lambda thing, array, tensor: setattr(thing, "number", 2),
+        lambda thing, array, tensor: setattr(thing, "__dict__", dict(vars(thing))),
+        lambda thing, array, tensor: array.fill(2),
+        lambda thing, array, tensor: array.resize((1,), refcheck=False),
+        lambda thing, array, tensor: tensor.data.fill_(2),
+        lambda thing, array, tensor: tensor.requires_grad_(),
+    ],
+    ids=["list", "attribute", "attributes", "array", "size", "tensor", "grad"],
+)
+def test_whether_all_still_holds(change):
+    values = Thing(), np.zeros(2), torch.zeros(2)
+    found = Contents(frozenset({__name__}))
+    found.add(values)
+    assert found.still_holds()
+    change(*values)
+    assert not found.still_holds()
+
+
+def test_what_cannot_be_compared_is_not_taken_to_hold():
+    found = Contents()
+    found.kept.append(contents.Kept(lambda: bool(1 // 0), lambda: None))
+    assert not found.still_holds()
+
+
+def test_what_is_in_one_is_left_out_of_the_other():
+    inner, outer = [1], [2]
+    one = Contents()
+    one.add([inner])
+    other = Contents(beside=one)
+    other.add([inner, outer])
+    assert len(one.kept) == len(other.kept) == 1
