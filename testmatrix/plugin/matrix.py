@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testmatrix.errors import TestmatrixError
-from testmatrix.plugin import resuming, shards, trace_log, workers
+from testmatrix.plugin import resuming, schedule, shards, trace_log, workers
 from testmatrix.plugin.resuming import ResumePlugin
 from testmatrix.plugin.session import MatrixSession
 from testmatrix.plugin.supervision.supervisor import Supervisor
@@ -33,6 +33,7 @@ class MatrixPlugin:
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         shards.install(session.config, self._matrix.options)
+        schedule.install(session.config, self._matrix.options)
         try:
             self._matrix.begin(session.config)
         except TestmatrixError as error:
