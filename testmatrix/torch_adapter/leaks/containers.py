@@ -85,7 +85,7 @@ def dict_part(name: str, live: Callable[[], MutableMapping[Any, Any]], ignored: 
 
 PARTS = (
     dict_part("builtins", lambda: vars(builtins), _DISPLAYED),
-    list_part("sys.path", lambda: sys.path),
+    list_part("sys.path", lambda: sys.path, of_imports=True),
     list_part("sys.meta_path", lambda: sys.meta_path, of_imports=True),
     list_part("sys.path_hooks", lambda: sys.path_hooks, of_imports=True),
     list_part("the root logger's handlers", lambda: logging.root.handlers, ignored=_is_runners),

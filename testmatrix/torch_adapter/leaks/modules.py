@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Collection, Iterator
@@ -27,9 +28,21 @@ def read_modules() -> dict[str, Any]:
 
 
 def is_from_import(value: object) -> bool:
-    """Whether a function or an object of a class comes with a module that was first imported since the cell began."""
+    """Whether something comes with a module that was first imported since the cell began.
+
+    That is a function or an object of a class that the module defines, or a path to what is inside of a package.
+    """
+    if isinstance(value, str):
+        return any(value.startswith(os.path.join(folder, "")) for folder in _new_packages())
     module = getattr(value, "__module__", None) or type(value).__module__
     return isinstance(module, str) and module in sys.modules and module not in _known
+
+
+def _new_packages() -> Iterator[str]:
+    """Folders of packages that were first imported since the cell began."""
+    for name, module in sys.modules.copy().items():
+        if name not in _known and isinstance(module, ModuleType):
+            yield from (folder for folder in vars(module).get("__path__") or () if isinstance(folder, str))
 
 
 def _leaks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[Leak]:
@@ -56,14 +69,21 @@ def _fakes(new: dict[str, Any]) -> Iterator[str]:
 
 def _is_real(name: str, module: Any) -> bool:
     """Whether an import made this entry. What stands for a module, as a lazy one does, has the module's own spec."""
-    spec = getattr(module, "__spec__", None)
+    spec = _spec_of(module)
     return getattr(spec, "name", None) == name and getattr(spec, "loader", spec) is not None
+
+
+def _spec_of(module: Any) -> Any:
+    try:
+        return getattr(module, "__spec__", None)
+    except Exception:  # of an object that only plays a module
+        return None
 
 
 def _described(module: Any) -> str:
     if not isinstance(module, ModuleType):
         return named(module)
-    spec = getattr(module, "__spec__", None)
+    spec = _spec_of(module)
     return f"which is {module.__name__}" if spec is not None else "a module of no import"
 
 

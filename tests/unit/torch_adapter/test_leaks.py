@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import http.server
+import importlib
 import importlib.util
 import signal
 import sys
@@ -67,6 +68,10 @@ class Point:
 
 
 class Odd:
+    @property
+    def __spec__(self):
+        raise TypeError("is no module")
+
     def __eq__(self, other):
         raise TypeError("cannot be compared")
 
@@ -217,6 +222,17 @@ def test_lists_hold_what_an_import_installed(monkeypatch):
     assert live == [first, "a"]
     assert changes(part, lambda: live.extend([last, "b"])) == ["'b' left in it"]
     assert live == [first, "a", last]
+
+
+def test_a_package_may_add_what_is_inside_of_it_to_the_path(left, tmp_path, restored_modules, monkeypatch):
+    """As setuptools does, for parts of its own that it finds there later."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    package = tmp_path / "first_imported_here"
+    package.mkdir()
+    source = "import os, sys\nsys.path.append(os.path.join(os.path.dirname(__file__), '_vendor'))\nsys.path.append('/elsewhere')"
+    (package / "__init__.py").write_text(source, encoding="utf-8")
+    assert left(lambda: importlib.import_module("first_imported_here")) == ["'/elsewhere' left in sys.path"]
+    assert sys.path[-2:] == [str(tmp_path), str(package / "_vendor")]
 
 
 def test_lists_without_what_comes_and_goes_with_the_runner():
