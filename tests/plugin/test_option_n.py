@@ -53,6 +53,8 @@ class TestInts:
             function(torch.ones(3), number)
 """
 OTHER = """
+import pytest
+import torch
 
 @pytest.fixture
 def broken():
