@@ -13,12 +13,13 @@ _BARE = Invocation()
 
 
 def rerun_command(finding: Finding, invocation: Invocation = _BARE) -> str:
-    """A shell command that runs the finding's test in its first cell again.
+    """A shell command that runs the finding's test in its first cell again, eager being no cell of the grid.
 
     The oracle always runs. A finding between two cells needs its reference too, or the rerun would have nothing to compare with.
     """
-    cells = [*finding.cells[:1], *([finding.reference] if finding.reference not in ("", ORACLE, *finding.cells[:1]) else [])]
-    selected = [f"--testmatrix-cells={','.join(cells)}"] if cells and cells != [ORACLE] else []
+    first = [cell for cell in finding.cells if cell != ORACLE][:1]
+    cells = [*first, *([finding.reference] if finding.reference not in ("", ORACLE, *first) else [])]
+    selected = [f"--testmatrix-cells={','.join(cells)}"] if cells else []
     # Ours come last: an option of the suite's that takes any number of values would take the test for one.
     return shlex.join(
         ["pytest", *invocation.flags, "--testmatrix", *invocation.grid, *selected, _from_there(finding, invocation)]

@@ -156,6 +156,8 @@ def test_ints_of_a_run_without_that_cell_are_not_counted():
         ({"cells": CELLS}, f"pytest --testmatrix --testmatrix-cells={CELLS[0]} a.py::test_a"),
         ({"reference": CELLS[0]}, f"pytest --testmatrix --testmatrix-cells={LAST},{CELLS[0]} a.py::test_a"),
         ({"cells": ("eager",), "reference": ""}, "pytest --testmatrix a.py::test_a"),
+        ({"cells": ("eager",), "reference": LAST}, f"pytest --testmatrix --testmatrix-cells={LAST} a.py::test_a"),
+        ({"cells": ("eager", LAST)}, f"pytest --testmatrix --testmatrix-cells={LAST} a.py::test_a"),
     ],
 )
 def test_the_command_that_shows_it_again(changes, expected):
