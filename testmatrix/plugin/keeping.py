@@ -32,7 +32,8 @@ class Keeper:
                 self._waiting.popleft()
             self.failure = ""
         except OSError as error:
-            self.failure = f"{len(self._waiting)} records could not be written to {self.folder.path}: {error.strerror or error}"
+            count = f"{len(self._waiting)} record{'s' if len(self._waiting) > 1 else ''}"
+            self.failure = f"{count} could not be written to {self.folder.path}: {error.strerror or error}"
 
     def close(self) -> None:
         if self._journal is not None:
