@@ -21,7 +21,7 @@ MODES = {"one process": (), "two workers": ("-n2",)}
 #: Seconds a run of a test may take. A run takes none of it here, and the machine may have other things to do.
 _TIMEOUT = 6
 #: Of address space, for each process. Torch takes a part of it.
-_KIB = 4 * 2**20
+_MEMORY = 4 * 2**30
 _DISK = "32m"
 
 
@@ -96,7 +96,7 @@ def run_with(folder, mode, fault):
         with small_disk(folder / "disk") as disk:
             place = Place(folder, temporary=disk / "temporary")
             return place.run(*options, f"--testmatrix-store={disk / 'store'}", FAULT=fault)
-    return Place(folder).run(*options, kib=_KIB if fault.startswith("memory") else None, FAULT=fault)
+    return Place(folder).run(*options, limit=_MEMORY if fault.startswith("memory") else 0, FAULT=fault)
 
 
 @contextmanager

@@ -17,6 +17,15 @@ _MARK = "RUN_OF_FAULTS"
 #: Seconds that a process gets to be gone after the run.
 _GRACE = 10
 LONGEST = 600
+#: Starts Python under a limit of the address space (0: none), and with SIGINT as a terminal's programs have it: what a shell
+#: starts in the background ignores it, and so would all that comes of it.
+_START = """
+import os, resource, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+if limit := int(sys.argv[1]):
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
 
 
 @dataclass(frozen=True)
@@ -48,15 +57,14 @@ class Place:
         """Folders of the runs that the store has, the oldest first."""
         return sorted((self.suite / ".testmatrix" / "runs").iterdir())
 
-    def run(self, *options, kib=None, **variables):
-        """Run the suite to its end; ``kib`` limits the address space of each process."""
-        return self.start(*options, kib=kib, **variables).wait()
+    def run(self, *options, limit=0, **variables):
+        """Run the suite to its end; ``limit`` is that of each process's address space in bytes."""
+        return self.start(*options, limit=limit, **variables).wait()
 
-    def start(self, *options, kib=None, **variables):
+    def start(self, *options, limit=0, **variables):
         self.report_file.unlink(missing_ok=True)
-        limited = ["sh", "-c", f'ulimit -v {kib} && exec "$@"', "sh"] if kib else []
         flags = ["--testmatrix", f"--testmatrix-json={self.report_file}", "-p", "no:cacheprovider", "-q"]
-        return Running(self, [*limited, sys.executable, "-m", "pytest", *flags, *options], variables)
+        return Running(self, [sys.executable, "-c", _START, str(limit), "-m", "pytest", *flags, *options], variables)
 
 
 class Running:
