@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from testmatrix.compare.control import mark_unstable
 from testmatrix.compare.finding import Finding, IntRow
-from testmatrix.compare.numbers.rows import number_rows
-from testmatrix.compare.whole import compare_observations
 from testmatrix.grid import Cell, Grid
 from testmatrix.observation import LOST, ORACLE, Note, Observation, RegionCall
 from testmatrix.store.records import Purpose
@@ -67,6 +64,14 @@ class Explorer:
             observations[cell.name] = count(Request(cell)) if stand_in is None else _same(test, cell, stand_in)
         if len(observations) > 1 and count.runs == 1 and not _may_have_compiled(observations[self.cells[0].name]):
             return Explored(observations=observations, runs=count.runs)
+        return self._compared(observations, count)
+
+    def _compared(self, observations: dict[str, Observation], count: _Counting) -> Explored:
+        """With the oracle, and whatever else must be run for it."""
+        # Not before they are needed: they import sympy, which takes longer than thousands of tests that compile nothing.
+        from testmatrix.compare.numbers.rows import number_rows
+        from testmatrix.compare.whole import compare_observations
+
         if self.oracle and any(_may_have_compiled(observation) for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
         compared = compare_observations(_filled(observations), self.grid)
@@ -91,6 +96,8 @@ class Explorer:
         concerned = {name for finding in doubted for name in (*finding.cells, finding.reference)} & set(observations)
         if not concerned:
             return findings
+        from testmatrix.compare.control import mark_unstable
+
         names = {observations[name].same_as or name for name in concerned}
         again = {cell.name: run(Request(cell, "control")) for cell in self.cells if cell.name in names}
         if ORACLE in names:

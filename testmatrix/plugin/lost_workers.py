@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from testmatrix.compare.whole import compare_test
 from testmatrix.errors import TestmatrixError
 from testmatrix.grid import Grid
 from testmatrix.plugin.supervision.deaths import Death
@@ -22,6 +21,8 @@ def tested(test: str, position: int, began: Began | None, grid: Grid) -> Tested:
     if began is None:
         note = NoteEntry(kind="crash", text=f"{_MESSAGE}; in which cell is not known", test=test)
         return Tested(test=test, position=position, failed=True, result=TestResult(test=test, cells={}), notes=(note,))
+    from testmatrix.compare.whole import compare_test  # imports sympy, which takes longer than most runs have to spare
+
     observation = Death(outcome="crashed", cause="lost worker", message=_MESSAGE, began=began).observation()
     return Tested(
         test=test,

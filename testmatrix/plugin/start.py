@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +13,6 @@ import pytest
 from testmatrix import configuration, options
 from testmatrix.errors import TestmatrixError, UsageError
 from testmatrix.options import Options
-from testmatrix.plugin.importing import after_import
 
 if TYPE_CHECKING:
     from testmatrix.plugin.matrix import MatrixPlugin
@@ -41,27 +40,10 @@ def hooked_into_torch(config: pytest.Config) -> Iterator[None]:
     if not enabled:
         yield
         return
-    with after_import("torch._dynamo", _hook_if_possible):
-        yield
-    if "torch" in sys.modules:
-        _hook_if_possible()
+    from testmatrix.torch_adapter import arrival
 
-
-def _hook_if_possible() -> None:
-    torch = sys.modules.get("torch")
-    if getattr(getattr(torch, "__spec__", None), "_initializing", False):
-        return  # its import is not over
-    with suppress(TestmatrixError):  # as above
-        _hook()
-
-
-def _hook() -> None:
-    from testmatrix.torch_adapter import capabilities
-
-    capabilities.require()
-    from testmatrix.torch_adapter import hooks
-
-    hooks.install()
+    arrival.expect()
+    yield
 
 
 def matrix_plugin(config: pytest.Config) -> MatrixPlugin | None:
@@ -82,12 +64,13 @@ def matrix_plugin(config: pytest.Config) -> MatrixPlugin | None:
 def _prepared(config: pytest.Config, resolved: Options) -> MatrixPlugin:
     from testmatrix.plugin.shards import settled
     from testmatrix.report.write import check_writable
+    from testmatrix.torch_adapter import arrival
 
     resolved = settled(resolved, os.environ)
     plan = configuration.plan(resolved, configuration.read(resolved, config.rootpath))
     if resolved.json is not None:
         check_writable(resolved.json)
-    _hook()
+    arrival.hook_in()
     _check_settings(plan)
 
     from testmatrix.plugin.invocation import invocation
@@ -112,9 +95,14 @@ def _can_supervise(config: pytest.Config) -> bool:
 
 def _check_settings(plan: configuration.Plan) -> None:
     """Refuse settings and context managers that do not exist, while nothing has run."""
+    from testmatrix.torch_adapter import arrival
+
+    axes = [axis for axis in plan.grid.axes if axis.origin or arrival.is_loaded()]
+    if not axes:
+        return  # torch's compiler is not there yet, and the settings of our own axes are in every version that was tried
     from testmatrix.torch_adapter import settings
 
-    for axis in plan.grid.axes:
+    for axis in axes:
         for value in axis.values:
             for setting in value.settings:
                 settings.check(setting.module, setting.name, setting.origin, setting.value)
