@@ -6,7 +6,7 @@ Knows nothing of pytest: it is given a function that runs the test once and retu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from testmatrix.compare.finding import Finding, IntRow
 from testmatrix.grid import Cell, Grid
@@ -54,6 +54,8 @@ class Explorer:
     oracle: bool = True
     control: bool = True
     collapse: bool = True
+    comparing: Callable[[], None] = lambda: None  #: told before runs are compared
+    _differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
     def explore(self, test: str, run: RunOnce) -> Explored:
         """Run the test where it can differ, and compare."""
@@ -74,9 +76,11 @@ class Explorer:
 
         if self.oracle and any(_may_have_compiled(observation) for observation in observations.values()):
             observations[ORACLE] = count(Request(None))
+        self.comparing()
         compared = compare_observations(_filled(observations), self.grid)
         if ORACLE in observations and any(_is_arbitrated(finding) for finding in compared.findings):
             observations[ORACLE] = _arbitrated(observations[ORACLE], count(Request(None, "arbitration")))
+            self.comparing()
             compared = compare_observations(_filled(observations), self.grid)
         findings = self._controlled(compared.findings, observations, count) if self.control else compared.findings
         ints = number_rows(observations, self.grid)
@@ -85,8 +89,15 @@ class Explorer:
 
     def _stand_in(self, cell: Cell, observations: Iterable[Observation]) -> Observation | None:
         """A run in another cell that consulted nothing in which this cell differs; None where there is none."""
-        runs = (one for one in observations if not one.same_as)
-        return next((one for one in runs if stands_for(self.grid, one, cell)), None)
+        runs = (one for one in observations if not one.same_as and one.outcome not in LOST)
+        return next((one for one in runs if self._between(one.cell, cell).was_missed_by(one)), None)
+
+    def _between(self, one: str, other: Cell) -> Difference:
+        """The same for every test."""
+        known = self._differences.get((one, other.name))
+        if known is None:
+            known = self._differences[one, other.name] = difference(self.grid, self.grid.cell(one), other)
+        return known
 
     def _controlled(
         self, findings: tuple[Finding, ...], observations: dict[str, Observation], run: RunOnce
@@ -104,6 +115,7 @@ class Explorer:
             again[ORACLE] = _arbitrated(run(Request(None, "control")), observations[ORACLE])
         elif ORACLE in observations:
             again[ORACLE] = observations[ORACLE]
+        self.comparing()
         for name, observation in observations.items():
             if observation.same_as in again:
                 again[name] = replace(again[observation.same_as], cell=name)
@@ -127,21 +139,35 @@ class _Counting:
 def stands_for(grid: Grid, run: Observation, cell: Cell) -> bool:
     """Whether a run in one cell is what another cell would have shown: all that the two set differently was never consulted.
 
-    Environment variables and context managers cannot be watched, so cells that differ in one never stand for each other; a
-    backend is consulted where a region is called. What a run that was lost consulted is not known.
+    What a run that was lost consulted is not known.
     """
-    if run.outcome in LOST:
-        return False
-    other = grid.cell(run.cell)
-    for axis in grid.differing(other, cell):
-        values = [axis.value(name) for name in (other.value(axis.name), cell.value(axis.name)) if name is not None]
-        if any(value.environment or value.context for value in values):
+    return run.outcome not in LOST and difference(grid, grid.cell(run.cell), cell).was_missed_by(run)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What two cells set differently."""
+
+    settings: frozenset[str]  #: paths of settings
+    backend: bool
+    unwatched: bool  #: environment variables or context managers: nobody can tell whether they were consulted
+
+    def was_missed_by(self, run: Observation) -> bool:
+        """Whether a run consulted nothing of it; a backend is consulted where a region is called."""
+        if self.unwatched or (self.backend and (run.reached_compiler or run.settings_read)):
             return False
-        if len({value.backend for value in values}) > 1 and (run.reached_compiler or run.settings_read):
-            return False
-        if {setting.path for value in values for setting in value.settings} & set(run.settings_read):
-            return False
-    return True
+        return self.settings.isdisjoint(run.settings_read)
+
+
+def difference(grid: Grid, one: Cell, other: Cell) -> Difference:
+    settings: set[str] = set()
+    backend = unwatched = False
+    for axis in grid.differing(one, other):
+        values = [axis.value(name) for name in (one.value(axis.name), other.value(axis.name)) if name is not None]
+        settings.update(setting.path for value in values for setting in value.settings)
+        backend |= len({value.backend for value in values}) > 1
+        unwatched |= any(value.environment or value.context for value in values)
+    return Difference(frozenset(settings), backend, unwatched)
 
 
 def _filled(observations: Mapping[str, Observation]) -> dict[str, Observation]:

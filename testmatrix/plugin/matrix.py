@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testmatrix.errors import TestmatrixError
-from testmatrix.plugin import resuming, schedule, shards, trace_log, workers
+from testmatrix.plugin import log_capture, resuming, schedule, shards, workers
 from testmatrix.plugin.resuming import ResumePlugin
 from testmatrix.plugin.session import MatrixSession
 from testmatrix.plugin.supervision.supervisor import Supervisor
@@ -30,8 +30,10 @@ class MatrixPlugin:
         self._report: Report | None = None
         self._failure = ""
         self._last_line = ""
+        self._take_back: Callable[[], None] = lambda: None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._take_back = log_capture.install()
         shards.install(session.config, self._matrix.options)
         schedule.install(session.config, self._matrix.options)
         try:
@@ -96,12 +98,7 @@ class MatrixPlugin:
         self._matrix.execution.fixture_torn_down(fixturedef)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self) -> None:
-        trace_log.leave()
-
-    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:
-        trace_log.leave()
         self._matrix.execution.on_function()
 
     @pytest.hookimpl(wrapper=True)
@@ -161,6 +158,7 @@ class MatrixPlugin:
     @pytest.hookimpl(tryfirst=True)
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         """The int line comes last, after pytest's own last line."""
+        self._take_back()
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and self._last_line:
             reporter.write_line(self._last_line)

@@ -86,6 +86,11 @@ def _settle(session: pytest.Session, parent: int, trace: int, threads: forking.T
             session.config.pluginmanager.unregister(name=name)
 
 
+def first_run(test: str, execution: Execution) -> Began:
+    """What an item that is to be run begins with, unless that was lost before."""
+    return Began(test=test, cell=execution.explorer.cells[0].name)
+
+
 class _Interrupt:
     """Raises KeyboardInterrupt once: a terminal sends the signal to both processes, and the parent passes it on."""
 
@@ -124,6 +129,7 @@ class Child:
         self._reserve = Reserve()
         session.config.pluginmanager.register(self._reserve)
         execution.began, execution.ended = self._began, self._ended
+        execution.explorer.comparing = lambda: self._say(Ended())
 
     def serve(self) -> None:
         """Obey until told to stop, or until nobody is there any more."""
@@ -181,11 +187,11 @@ class Child:
         return None if index is None else self._item(index)
 
     def _began(self, began: Began) -> None:
-        self._say(began)
+        if began != first_run(began.test, self._execution):  # which the parent knows without being told
+            self._say(began)
 
     def _ended(self, observation: Observation | None) -> None:
         if self._reserve.is_whole() and observation is not None:
-            self._say(Ended())
             return
         exception = observation.exception if observation is not None else None
         self._say(Exhausted(exception.frame if exception is not None else ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import resource
 import sys
 from collections.abc import Generator
 from contextlib import suppress
@@ -43,7 +44,7 @@ class Reserve:
 
     def is_whole(self) -> bool:
         """Whether there is memory for another run, now that one is over; its last remains are thrown away if there is not."""
-        if not self._works or (self._held is not None and not _is_short()):
+        if not self._works or not _is_limited() or (self._held is not None and not _is_short()):
             return True
         self.open()
         for name in _LAST_EXCEPTION:
@@ -55,6 +56,11 @@ class Reserve:
             return True
         self.open()  # for what is to be said now
         return False
+
+
+def _is_limited() -> bool:
+    """Whether address space can run out: without a limit, the system grants any, and kills who uses what it has not."""
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _mapped() -> mmap.mmap | None:

@@ -40,7 +40,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The run that was said to begin is over: from here on, the process does the framework's own work."""
+    """All runs that were said to begin are over: from here on, the process does the framework's own work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,9 @@ class Supervisor:
         if ahead and next_index is not None:
             following = next_index + 1 if next_index + 1 < len(self._indices) else None
             orders.append(RunItem(next_index, following, {}, tear_down=True, habits=self._habits))
-        answer = self._ask(orders, item, next_index if ahead else None)
+        first = child.first_run(item.nodeid, self._execution)
+        begins = None if (first.cell, first.purpose) in lost else first
+        answer = self._ask(orders, item, next_index if ahead else None, begins)
         if self._process is not None and isinstance(answer, Ran):
             self._process.tears_down, self._process.worn = (ahead and answer.scopes_end) or answer.worn, answer.worn
             if answer.worn:
@@ -187,10 +189,19 @@ class Supervisor:
         tested = Tested(test=item.nodeid, position=position, failed=True, result=result, notes=(note,))
         return Ran(record=encode(tested), reports=tuple(logged.unseen(item, f"testmatrix: {text}")))
 
-    def _ask(self, orders: Sequence[Order], item: pytest.Item, ahead: int | None = None) -> Ran | TornDown | Death:
-        """Give orders, and wait for what comes of the first that is not answered yet; ``ahead`` is the item of the last."""
+    def _ask(
+        self, orders: Sequence[Order], item: pytest.Item, ahead: int | None = None, begins: Began | None = None
+    ) -> Ran | TornDown | Death:
+        """Give orders, and wait for what comes of the first that is not answered yet.
+
+        Args:
+            ahead: the item of the last order, where that is of no concern yet.
+            begins: the run that comes first.
+        """
         process = self._process = self._process or self._fork(item.session)
-        process.heard = time.monotonic()
+        process.heard, process.began = time.monotonic(), begins
+        if begins is not None:
+            self._began(begins)
         with suppress(OSError):  # it has ended already: what it said before is still to be heard
             for order in orders:
                 send(process.connection, order)
@@ -222,7 +233,7 @@ class Supervisor:
             if isinstance(message, Began):
                 process.began = message
                 self._began(message)
-            elif isinstance(message, Ended):
+            elif isinstance(message, (Ended, Ran)):
                 process.began = None
             if isinstance(message, until):
                 return message
