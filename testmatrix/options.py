@@ -308,8 +308,8 @@ OPTIONS: tuple[Option, ...] = (
         metavar="PATH",
         path=True,
         help="how long tests took, so that shards take equally long: the JSON report of an earlier run, or a file that "
-        "'testmatrix shard durations' wrote; the same one in all shards (default: none, shards have equally many tests); with -n, "
-        "long tests begin first",
+        "'testmatrix shard durations' wrote; the same one in all shards (default: none, shards have equally many tests); with "
+        "-n, long tests begin first",
     ),
     Option(
         field="store",

@@ -6,6 +6,7 @@ touched, consulted or compiled; from the moment that it is, it is hooked into. I
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +28,11 @@ def is_loaded() -> bool:
 
 def _is_initializing(name: str) -> bool:
     return getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)
+
+
+def load() -> None:
+    """Import the compiler, for processes that are forked from this one."""
+    importlib.import_module(COMPILER)
 
 
 def expect() -> None:

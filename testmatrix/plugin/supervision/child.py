@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from mmap import mmap
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
@@ -28,6 +29,7 @@ from testmatrix.plugin.supervision.orders import (
     Exhausted,
     Raised,
     RunItem,
+    Skipped,
     Stop,
     TearDown,
     TornDown,
@@ -49,6 +51,7 @@ def become(
     parent: int,
     trace: int,
     caches_root: str,
+    called_off: mmap,
     threads: forking.Threads,
     serve_items: Callable[[Callable[[pytest.Item, pytest.Item | None], None]], None],
 ) -> None:
@@ -56,6 +59,7 @@ def become(
 
     Args:
         trace: file descriptor for the traceback of a fatal signal.
+        called_off: its first byte is not zero where nobody wants what is run ahead any more.
         caches_root: folder for the cells' compile caches, which the parent removes.
         serve_items: told what to do with an item when its protocol runs.
     """
@@ -63,7 +67,7 @@ def become(
     try:
         _settle(session, parent, trace, threads)
         caches.use_root(caches_root)
-        child = Child(session, execution, connection)
+        child = Child(session, execution, connection, called_off)
         serve_items(child.run_here)
         child.serve()
         status = 0
@@ -121,11 +125,13 @@ def _flush() -> None:
 class Child:
     """Runs items of the session by their index."""
 
-    def __init__(self, session: pytest.Session, execution: Execution, connection: Connection) -> None:
+    def __init__(self, session: pytest.Session, execution: Execution, connection: Connection, called_off: mmap) -> None:
         self._session, self._execution, self._connection = session, execution, connection
         self._process = os.getpid()
         self._lost: Lost = {}
         self._ran: Ran | None = None
+        self._called_off = called_off
+        self._stops = False  #: something that was run ends the session
         self._reserve = Reserve()
         session.config.pluginmanager.register(self._reserve)
         execution.began, execution.ended = self._began, self._ended
@@ -141,6 +147,7 @@ class Child:
             except (EOFError, OSError):
                 order = Stop()
             answer = self._obeyed(order)
+            self._stops |= isinstance(answer, Raised) or bool(self._session.shouldstop or self._session.shouldfail)
             self._say(answer)
             if isinstance(answer, Ran) and answer.worn:
                 self._say(self._obeyed(TearDown(order.index, None)))
@@ -167,6 +174,8 @@ class Child:
             return Raised("internal", traceback.format_exc())
 
     def _do(self, order: RunItem | TearDown | Stop) -> Answer:
+        if isinstance(order, RunItem) and order.ahead and (self._stops or self._called_off[0]):
+            return Skipped()
         if isinstance(order, RunItem):
             item, nextitem = self._item(order.index), self._next(order.next)
             self._lost, self._ran = order.lost, None

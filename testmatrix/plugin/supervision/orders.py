@@ -22,6 +22,7 @@ class RunItem:
     next: int | None
     lost: Lost
     tear_down: bool = False  #: and then, where the next item does not share them, the wider scopes
+    ahead: bool = False  #: nobody has asked for the item yet, and perhaps nobody will
     habits: frozenset[str] = frozenset()  #: what tests may leave behind without the process being given up
 
 
@@ -41,6 +42,11 @@ class Stop:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """All runs that were said to begin are over: from here on, the process does the framework's own work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An item was not run ahead, since it had become clear that nobody would ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ class Raised:
 
 
 Order = RunItem | TearDown | Stop
-Answer = Began | Ended | Exhausted | Ran | TornDown | Raised
+Answer = Began | Ended | Exhausted | Skipped | Ran | TornDown | Raised
 
 
 def send(connection: Connection, message: Order | Answer) -> None:

@@ -9,10 +9,11 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from mmap import mmap
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import IO, Any
@@ -24,15 +25,32 @@ from testmatrix.plugin import logged
 from testmatrix.plugin.execution import Execution, Lost, Ran, RunKey
 from testmatrix.plugin.supervision import child, processes
 from testmatrix.plugin.supervision.deaths import Death, described, frame_of
-from testmatrix.plugin.supervision.orders import Ended, Exhausted, Order, Raised, RunItem, Stop, TearDown, TornDown, receive, send
+from testmatrix.plugin.supervision.orders import (
+    Ended,
+    Exhausted,
+    Order,
+    Raised,
+    RunItem,
+    Skipped,
+    Stop,
+    TearDown,
+    TornDown,
+    receive,
+    send,
+)
 from testmatrix.store.records import Began, NoteEntry, Tested, TestResult, encode
-from testmatrix.torch_adapter import forking
+from testmatrix.torch_adapter import arrival, forking
 
 #: Seconds that a process gets to write a traceback after it was told to abort, and to tear down when told to stop.
 _GRACE = 5.0
 _LONGER_GRACE = 60.0
 #: Tests that may leave the same thing behind before that counts as how the suite is.
 _HABIT = 3
+#: Items that a process may be told to run before anybody asks for them.
+_AHEAD = 16
+#: Seconds for which answers are looked for now and then rather than waited for, and between two looks.
+_BRIEF = 0.02
+_NAP = 0.0005
 #: Seconds between two looks at a process where the system cannot tell when it ends.
 _LOOK = 0.05
 
@@ -45,9 +63,10 @@ class _Process:
     connection: Connection
     trace: IO[bytes]  #: what ``faulthandler`` writes there
     root: str  #: folder of its compile caches
+    called_off: mmap  #: shared with it: its first byte says whether what is ahead is still wanted
     sentinel: int | None  #: readable once the process has ended
     began: Began | None = None  #: the run that it is in
-    ahead: int | None = None  #: the item that it was told to run before anybody asked for it
+    ahead: deque[int] = field(default_factory=deque)  #: items that it was told to run and nobody has asked for yet, in order
     tears_down: bool = False  #: it was told to tear down wider scopes, and has not said that it did
     worn: bool = False  #: it ends then, as a test has left something in it that would meet the others
     heard: float = 0.0  #: when it last said something
@@ -61,6 +80,7 @@ class Supervisor:
         self._execution, self._timeout, self._began = execution, timeout, began
         self._looks_ahead = False
         self._left: Counter[str] = Counter()  #: what tests have left in processes that were given up for it
+        self._has_lost = False  #: a process died, so that more of them may
         self._folder: str | None = None
         self._process: _Process | None = None
         self._threads = forking.Threads()
@@ -111,7 +131,7 @@ class Supervisor:
         before: pytest.TestReport | None = None
         if self._process is not None and self._process.tears_down:
             worn = self._process.worn
-            answer = self._ask([], item, self._process.ahead)
+            answer = self._ask([], item)
             before = _torn_down(answer, item)
             if worn and self._process is not None:
                 self._bury(self._process, _GRACE)
@@ -127,22 +147,31 @@ class Supervisor:
         """Have the item run, and where that is allowed, the next one right after it, while this process logs."""
         index, next_index = self._indices[id(item)], self._index(nextitem)
         ahead = self._looks_ahead and not lost
-        orders: list[Order] = []
-        if self._process is None or self._process.ahead != index:
+        if self._process is None or not self._process.ahead or self._process.ahead[0] != index:
             self._drop_ahead()
-            orders.append(RunItem(index, next_index, lost, tear_down=ahead, habits=self._habits))
-        if ahead and next_index is not None:
-            following = next_index + 1 if next_index + 1 < len(self._indices) else None
-            orders.append(RunItem(next_index, following, {}, tear_down=True, habits=self._habits))
+            orders: list[Order] = [RunItem(index, next_index, lost, tear_down=ahead, habits=self._habits)]
+        else:
+            self._process.ahead.popleft()
+            orders = []
+        process = self._process = self._process or self._fork(item.session)
+        if ahead and next_index is not None and len(process.ahead) <= _AHEAD // 2:
+            orders.extend(self._orders_ahead(process, next_index))
         first = child.first_run(item.nodeid, self._execution)
-        begins = None if (first.cell, first.purpose) in lost else first
-        answer = self._ask(orders, item, next_index if ahead else None, begins)
+        answer = self._ask(orders, item, None if (first.cell, first.purpose) in lost else first)
         if self._process is not None and isinstance(answer, Ran):
             self._process.tears_down, self._process.worn = (ahead and answer.scopes_end) or answer.worn, answer.worn
             if answer.worn:
-                self._process.ahead = None
+                self._process.ahead.clear()
                 self._left.update(answer.lasting)
         return answer
+
+    def _orders_ahead(self, process: _Process, next_index: int) -> Iterator[RunItem]:
+        """Orders to run what comes after the items that were ordered already, the next one being the first."""
+        last = len(self._indices) - 1
+        start = process.ahead[-1] + 1 if process.ahead else next_index
+        for index in range(start, min(start + _AHEAD - len(process.ahead), last + 1)):
+            process.ahead.append(index)
+            yield RunItem(index, index + 1 if index < last else None, {}, tear_down=True, habits=self._habits, ahead=True)
 
     @property
     def _habits(self) -> frozenset[str]:
@@ -152,23 +181,28 @@ class Supervisor:
     def _drop_ahead(self) -> None:
         """Wait for what was run before anybody asked for it, and forget it: nobody will."""
         process = self._process
-        if process is None or process.ahead is None:
+        if process is None:
             return
-        process.ahead = None
-        try:
-            dropped = self._listen(process, (Ran, Raised, Exhausted), self._timeout)
-            if isinstance(dropped, Ran) and dropped.scopes_end:
-                dropped = self._listen(process, (TornDown, Raised), self._timeout)
-        except (EOFError, OSError):
-            dropped = None
-        if dropped is None or isinstance(dropped, Exhausted):  # it would be taken for what happens to the next order
-            self._bury(process, 0)
+        process.called_off[0] = 1
+        while process.ahead:
+            process.ahead.popleft()
+            try:
+                dropped = self._listen(process, (Ran, Raised, Exhausted, Skipped), self._timeout)
+                if isinstance(dropped, Ran) and dropped.scopes_end:
+                    dropped = self._listen(process, (TornDown, Raised), self._timeout)
+            except (EOFError, OSError):
+                dropped = None
+            if dropped is None or isinstance(dropped, Exhausted) or (isinstance(dropped, Ran) and dropped.worn):
+                self._bury(process, 0)  # or its end would be taken for what happens to the next order
+                return
+        process.called_off[0] = 0
 
     def stop(self, *, interrupted: bool = False) -> None:
         """End the process, and all that it has started. Where a test was interrupted, it is, too."""
         process = self._process
         if process is None:
             return
+        process.called_off[0] = 1
         if interrupted:
             with suppress(OSError):
                 os.kill(process.id, signal.SIGINT)
@@ -189,15 +223,8 @@ class Supervisor:
         tested = Tested(test=item.nodeid, position=position, failed=True, result=result, notes=(note,))
         return Ran(record=encode(tested), reports=tuple(logged.unseen(item, f"testmatrix: {text}")))
 
-    def _ask(
-        self, orders: Sequence[Order], item: pytest.Item, ahead: int | None = None, begins: Began | None = None
-    ) -> Ran | TornDown | Death:
-        """Give orders, and wait for what comes of the first that is not answered yet.
-
-        Args:
-            ahead: the item of the last order, where that is of no concern yet.
-            begins: the run that comes first.
-        """
+    def _ask(self, orders: Sequence[Order], item: pytest.Item, begins: Began | None = None) -> Ran | TornDown | Death:
+        """Give orders, and wait for what comes of the first that is not answered yet; ``begins`` is the run that comes first."""
         process = self._process = self._process or self._fork(item.session)
         process.heard, process.began = time.monotonic(), begins
         if begins is not None:
@@ -205,7 +232,7 @@ class Supervisor:
         with suppress(OSError):  # it has ended already: what it said before is still to be heard
             for order in orders:
                 send(process.connection, order)
-        process.ahead, process.tears_down = ahead, False
+        process.tears_down = False
         try:
             answer = self._listen(process, (Ran, TornDown, Raised, Exhausted), self._timeout)
         except (OSError, EOFError):
@@ -241,6 +268,7 @@ class Supervisor:
     def _is_heard(self, process: _Process, timeout: float | None) -> bool:
         """Wait until there is a message, or the process has ended, which raises EOFError; False where the time is up."""
         deadline = None if timeout is None else process.heard + timeout
+        begun = time.monotonic()
         while not process.connection.poll():
             if self._has_ended(process):
                 if process.connection.poll():  # said before it ended
@@ -249,6 +277,9 @@ class Supervisor:
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 return False
+            if process.ahead and time.monotonic() - begun < _BRIEF:
+                time.sleep(_NAP)  # waking somebody who waits takes the other process longer than a brief test
+                continue
             awaited: list[Any] = [process.connection]
             if process.sentinel is not None:
                 awaited.append(process.sentinel)
@@ -274,6 +305,9 @@ class Supervisor:
             stream.flush()  # or both processes would write what is waiting
         # Asked for by whoever runs tests in a process of their own; basetemp is shared with it.
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        if self._has_lost:
+            arrival.load()  # or each process would import torch's compiler by itself, for seconds
+        called_off = mmap(-1, 1)
         root, parent = tempfile.mkdtemp(prefix="testmatrix-", dir=self._folder), os.getpid()
         self._threads.before_fork()
         with warnings.catch_warnings():
@@ -288,11 +322,12 @@ class Supervisor:
                 parent=parent,
                 trace=trace.fileno(),
                 caches_root=root,
+                called_off=called_off,
                 threads=self._threads,
                 serve_items=self._serve_items,
             )
         theirs.close()
-        return _Process(forked, ours, trace, root, _sentinel(forked), heard=time.monotonic())
+        return _Process(forked, ours, trace, root, called_off, _sentinel(forked), heard=time.monotonic())
 
     def _exhaustion(self, process: _Process, item: pytest.Item, told: Exhausted) -> Death:
         """The process gave up, for want of memory."""
@@ -302,6 +337,7 @@ class Supervisor:
 
     def _death(self, process: _Process, item: pytest.Item, outcome: Any) -> Death:
         """What ended the process, or will now, since it does not end by itself."""
+        self._has_lost = True
         began, lasted = process.began, time.monotonic() - process.heard
         if outcome == "timeout":
             self._abort(process)
@@ -343,6 +379,7 @@ class Supervisor:
                 os.kill(process.id, signal.SIGKILL)
             self._await_end(process, _LONGER_GRACE)
         process.connection.close()
+        process.called_off.close()
         if process.sentinel is not None:
             os.close(process.sentinel)
         processes.end_all(self._spared)
