@@ -167,7 +167,8 @@ class MatrixPlugin:
 def _runs_straight_through(config: pytest.Config) -> bool:
     """Whether nothing that a test shows keeps the next one from running, and neither's output goes to the terminal."""
     stops = config.getoption("maxfail", 0) or config.getoption("stepwise", False)
-    return not stops and config.getoption("capture", "fd") != "no" and not config.getini("log_cli")
+    logs = config.pluginmanager.has_plugin("logging") and config.getini("log_cli")
+    return not stops and config.getoption("capture", "fd") != "no" and not logs
 
 
 def _interrupt_on_termination() -> None:

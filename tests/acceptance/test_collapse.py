@@ -12,7 +12,13 @@ ROOT = Path(__file__).parents[2]
 def test_collapsed_cells_are_equal_on_all_suites(tmp_path):
     found = tmp_path / "found.json"
     environment = {**os.environ, "COLLAPSE_CHECK": str(found), "PYTHONPATH": str(Path(__file__).parent)}
-    options = ["--testmatrix", "--testmatrix-collapse=off", "--testmatrix-control=off", "--testmatrix-oracle=off"]
+    options = [
+        "--testmatrix",
+        "--testmatrix-supervise=off",
+        "--testmatrix-collapse=off",
+        "--testmatrix-control=off",
+        "--testmatrix-oracle=off",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "collapse_check", "-p", "no:cacheprovider", "-q", *options, "suites"],
         cwd=ROOT,

@@ -15,21 +15,22 @@ from testmatrix.errors import UsageError
 from testmatrix.report import model
 from testmatrix.shards import durations
 from testmatrix.shards.durations import combine, decode_durations, encode_durations, read_durations
+from testmatrix.store import records
 
 ROOT = Path(__file__).resolve().parents[3]
 
 recorded = st.dictionaries(st.text(max_size=20), st.floats(0, 1e6).map(lambda seconds: round(seconds, 6)), max_size=20)
 
 
-def report(*tests: model.TestResult) -> bytes:
-    run = model.Run(id="1", started="", torch="2.13.0", python="3.11", platform="", grid={}, cells=())
+def report(*tests: records.TestResult) -> bytes:
+    run = records.Run(id="1", started="", torch="2.13.0", python="3.11", platform="", grid={}, cells=())
     return model.encode(
         model.Report(run=run, tests=tests, summary=model.Summary(tests=len(tests), cells_run=0, cells_collapsed=0))
     )
 
 
-def cell(duration: float, same_as: str = "") -> model.CellResult:
-    return model.CellResult(outcome="passed", duration=duration, same_as=same_as)
+def cell(duration: float, same_as: str = "") -> records.CellResult:
+    return records.CellResult(outcome="passed", duration=duration, same_as=same_as)
 
 
 def refusal(data: bytes) -> str:
@@ -43,7 +44,7 @@ def refusal(data: bytes) -> str:
 
 def test_a_report_counts_the_cells_that_were_run_and_the_oracle():
     cells = {"static": cell(2.0), "dynamic": cell(2.0, same_as="static"), "eager": cell(0.5)}
-    data = report(model.TestResult(test="t.py::a", cells=cells), model.TestResult(test="t.py::b", cells={}))
+    data = report(records.TestResult(test="t.py::a", cells=cells), records.TestResult(test="t.py::b", cells={}))
     assert decode_durations(data, "r.json") == {"t.py::a": 2.5, "t.py::b": 0.0}
 
 
@@ -112,7 +113,7 @@ def test_of_several_the_median_counts():
 
 def test_reading_needs_no_torch(tmp_path: Path):
     path = tmp_path / "report.json"
-    path.write_bytes(report(model.TestResult(test="t", cells={"eager": cell(1.5)})))
+    path.write_bytes(report(records.TestResult(test="t", cells={"eager": cell(1.5)})))
     program = (
         "import sys, json, pathlib\n"
         "from testmatrix.shards import plan, shard\n"
