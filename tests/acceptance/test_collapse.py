@@ -20,7 +20,7 @@ def test_collapsed_cells_are_equal_on_all_suites(tmp_path):
         "--testmatrix-oracle=off",
     ]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "collapse_check", "-p", "no:cacheprovider", "-q", *options, "suites"],
+        [sys.executable, "-m", "pytest", "-p", "collapse_check", "-p", "no:cacheprovider", "-q", "--testmatrix", *switches, "suites"],
         cwd=ROOT,
         env=environment,
         capture_output=True,
