@@ -144,7 +144,7 @@ class Supervisor:
         return _torn_down(self._ask([TearDown(self._indices[id(item)], self._index(nextitem))], item), item) or before
 
     def _ask_to_run(self, item: pytest.Item, nextitem: pytest.Item | None, lost: Lost) -> Ran | TornDown | Death:
-        """Have the item run, and where that is allowed, the next one right after it, while this process logs."""
+        """Have the item run, and where that is allowed, the next ones right after it, while this process logs."""
         index, next_index = self._indices[id(item)], self._index(nextitem)
         ahead = self._looks_ahead and not lost
         if self._process is None or not self._process.ahead or self._process.ahead[0] != index:
@@ -341,10 +341,7 @@ class Supervisor:
         began, lasted = process.began, time.monotonic() - process.heard
         if outcome == "timeout":
             self._abort(process)
-        self._bury(process, 0 if outcome == "timeout" else _GRACE)
-        process.trace.seek(0)
-        trace = process.trace.read().decode(errors="replace")
-        process.trace.close()
+        trace = self._bury(process, 0 if outcome == "timeout" else _GRACE)
         if began is None and process.status is not None and os.waitstatus_to_exitcode(process.status) == child.BROKEN:
             raise RuntimeError(f"in the process that runs the tests:\n{trace}")
         cause, message = described(process.status or 0)
@@ -371,8 +368,8 @@ class Supervisor:
             wait([process.sentinel] if process.sentinel is not None else [], min(left, _LOOK))
         return True
 
-    def _bury(self, process: _Process, seconds: float) -> None:
-        """Make sure that the process has ended, and leave nothing of it."""
+    def _bury(self, process: _Process, seconds: float) -> str:
+        """Make sure that the process has ended, and leave nothing of it; returns where it said that it stood."""
         self._process = None
         if not self._await_end(process, seconds):
             with suppress(OSError):
@@ -384,6 +381,9 @@ class Supervisor:
             os.close(process.sentinel)
         processes.end_all(self._spared)
         shutil.rmtree(process.root, ignore_errors=True)
+        with process.trace:
+            process.trace.seek(0)
+            return process.trace.read().decode(errors="replace")
 
 
 def _torn_down(answer: Ran | TornDown | Death, item: pytest.Item) -> pytest.TestReport | None:
